@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * How each file system is made. A super that was made is mounted with mount_add().
+ */
+#pragma once
+
+#include "kernel/fs/vfs.h"
+
+/* Shared budget of the private layer and all tmpfs of the sandbox; -ENOSPC past it. */
+struct storage_budget {
+    uint64_t max_bytes, used_bytes;
+    uint64_t max_inodes, used_inodes;
+};
+
+/*
+ * A tree in memory over an optional read-only host directory (fs/layer). Names, modes, owners,
+ * times, links and xattrs live here; contents that are large or mapped become unnamed files in the
+ * store. lower: host directory (O_PATH), taken over; HOSTFD_NONE: empty, a tmpfs. owner of every
+ * file that comes from lower is shown as root.
+ */
+struct layer_options {
+    const char *type_name; /* "overlay" or "tmpfs" */
+    struct hostfd lower;
+    struct storage_budget *budget; /* borrowed for the life of the super */
+    uint64_t max_bytes;            /* of this one (tmpfs size=), UINT64_MAX: only the budget */
+    mode_t root_mode;
+    uid_t root_uid;
+    gid_t root_gid;
+};
+int layer_super_new(const struct layer_options *options, struct super **ret);
+
+/* Makes a file, directory or link in a super at start-up, without permission checks. */
+int layer_add_directory(struct dentry *parent, const char *name, mode_t mode, uid_t uid, gid_t gid,
+                        struct dentry **ret /* borrowed, may be NULL */);
+int layer_add_file(struct dentry *parent, const char *name, mode_t mode, const void *data,
+                   size_t size);
+int layer_add_symlink(struct dentry *parent, const char *name, const char *target);
+/*
+ * A directory of parent whose content is this host directory (taken over), as with options.lower:
+ * how the host image puts /usr and /bin under one root.
+ */
+int layer_add_lower(struct dentry *parent, const char *name, struct hostfd lower);
+/* A regular file from the host (opened read-only, taken over), e.g. /etc/ld.so.cache. */
+int layer_add_lower_file(struct dentry *parent, const char *name, struct hostfd file);
+
+/* A folder of the host, live (fs/hostdir). dir: O_PATH descriptor, taken over. */
+int hostdir_super_new(struct hostfd dir, bool read_only, struct super **ret);
+
+int proc_super_new(struct super **ret);   /* fs/proc */
+int sysfs_super_new(struct super **ret);  /* fs/sysfs: read-only, what programs read below /sys */
+int cgroup_super_new(struct super **ret); /* fs/sysfs: the sandbox's limits, for /sys/fs/cgroup */
+int dev_super_new(
+    struct super **ret); /* fs/dev: null zero full random urandom tty ptmx fd std* shm pts */
+int devpts_super_new(struct super **ret); /* fs/tty: /dev/pts */
+
+/* An anonymous regular file in memory, as memfd_create(2) (fs/memfd.c). flags: MFD_*. */
+int memfd_create_file(const char *name, unsigned flags, struct file **ret);
+/* fcntl F_ADD_SEALS, F_GET_SEALS: -EINVAL for other files. */
+int memfd_add_seals(struct file *f, unsigned seals);
+int memfd_get_seals(struct file *f);

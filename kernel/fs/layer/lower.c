@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kernel/fs/layer/lower.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <linux/openat2.h>
+#include <sys/syscall.h>
+
+#define RESOLVE_OURS (RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS)
+#define LIST_BYTES   32768
+
+static int open_beneath(int dir, const char *name, int flags)
+{
+    struct open_how how = {.flags = (uint64_t)(flags | O_CLOEXEC | O_NOFOLLOW),
+                           .resolve = RESOLVE_OURS};
+    long fd = syscall(SYS_openat2, dir, name, &how, sizeof(how));
+    return fd < 0 ? -errno : (int)fd;
+}
+
+static struct lower *lower_alloc(const char *name, bool is_dir)
+{
+    size_t size = strlen(name) + 1;
+    struct lower *l = calloc(1, sizeof(*l) + size);
+    if (!l)
+        return NULL;
+    l->refs = 1;
+    l->is_dir = is_dir;
+    memcpy(l->name, name, size);
+    fdcache_init(&l->fd, NULL);
+    return l;
+}
+
+struct lower *lower_new_root(struct hostfd fd, bool is_dir)
+{
+    struct lower *l = lower_alloc("", is_dir);
+    if (!l) {
+        hostfd_close(&fd);
+        return NULL;
+    }
+    /* Not part of the cache: it could not be opened again. */
+    l->fd.n = fd.n;
+    return l;
+}
+
+struct lower *lower_new(struct lower *parent, const char *name, bool is_dir)
+{
+    struct lower *l = lower_alloc(name, is_dir);
+    if (!l)
+        return NULL;
+    l->parent = lower_get(parent);
+    l->depth = parent->depth + 1;
+    return l;
+}
+
+struct lower *lower_get(struct lower *l)
+{
+    l->refs++;
+    return l;
+}
+
+void lower_put(struct lower *l)
+{
+    while (l && --l->refs == 0) {
+        struct lower *parent = l->parent;
+        if (parent)
+            fdcache_done(&l->fd);
+        else
+            close(l->fd.n);
+        free(l);
+        l = parent;
+    }
+}
+
+/* The file must still be what it was when its name was looked up: nothing that blocks or acts. */
+static int check_regular(int fd)
+{
+    struct stat st;
+    if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode))
+        return fd;
+    close(fd);
+    return -ENOENT;
+}
+
+int lower_open(struct lower *l)
+{
+    if (!l->parent)
+        return l->fd.n;
+    if (l->fd.n >= 0) {
+        fdcache_touch(&l->fd);
+        return l->fd.n;
+    }
+    if (l->depth > LOWER_DEPTH_MAX)
+        return -ENAMETOOLONG;
+    int dir = lower_open(l->parent);
+    if (dir < 0)
+        return dir;
+    int fd = open_beneath(dir, l->name,
+                          l->is_dir ? O_PATH | O_DIRECTORY : O_RDONLY | O_NONBLOCK | O_NOCTTY);
+    if (fd >= 0 && !l->is_dir)
+        fd = check_regular(fd);
+    if (fd >= 0)
+        fdcache_opened(&l->fd, fd);
+    return fd;
+}
+
+static bool is_shown(mode_t mode)
+{
+    return S_ISREG(mode) || S_ISDIR(mode) || S_ISLNK(mode);
+}
+
+int lower_stat(struct lower *l, const char *name, struct stat *ret)
+{
+    int dir = lower_open(l);
+    if (dir < 0)
+        return dir;
+    struct stat st;
+    if (fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT) < 0)
+        return -errno;
+    if (!is_shown(st.st_mode))
+        return -ENOENT;
+    *ret = st;
+    return 0;
+}
+
+ssize_t lower_readlink(struct lower *link, char *buffer, size_t size)
+{
+    int dir = lower_open(link->parent);
+    if (dir < 0)
+        return dir;
+    ssize_t n = readlinkat(dir, link->name, buffer, size);
+    return n < 0 ? -errno : n;
+}
+
+static int list_entry_checked(struct lower *l, const struct dirent64 *e,
+                              int (*entry)(void *, const char *, uint64_t, uint8_t), void *context)
+{
+    if (strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0)
+        return 0;
+    uint8_t type = e->d_type;
+    if (type == DT_UNKNOWN) {
+        struct stat st;
+        if (lower_stat(l, e->d_name, &st) < 0)
+            return 0;
+        type = IFTODT(st.st_mode);
+    }
+    if (!is_shown(DTTOIF(type)))
+        return 0;
+    return entry(context, e->d_name, e->d_ino, type);
+}
+
+int lower_list(struct lower *l,
+               int (*entry)(void *context, const char *name, uint64_t ino, uint8_t d_type),
+               void *context)
+{
+    int dir = lower_open(l);
+    if (dir < 0)
+        return dir;
+    _cleanup_close_ int fd = open_beneath(dir, ".", O_RDONLY | O_DIRECTORY);
+    if (fd < 0)
+        return fd;
+    _cleanup_free_ char *buffer = malloc(LIST_BYTES);
+    if (!buffer)
+        return -ENOMEM;
+    for (;;) {
+        ssize_t size = getdents64(fd, buffer, LIST_BYTES);
+        if (size <= 0)
+            return size < 0 ? -errno : 0;
+        for (ssize_t at = 0; at < size;) {
+            const struct dirent64 *e = (const struct dirent64 *)(buffer + at);
+            int r = list_entry_checked(l, e, entry, context);
+            if (r < 0)
+                return r;
+            at += e->d_reclen;
+        }
+    }
+}

@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Inodes of the layer: making, changing and freeing them.
+ */
+#include "kernel/fs/layer/layer.h"
+
+#include "kernel/core/kernel.h"
+
+/*
+ * Numbers of lower inodes lie above all of the sandbox's own: a tag of the host device, then the
+ * host's number, mixed so that it says nothing of the host.
+ */
+#define INO_BITS 48
+#define INO_MASK ((1ULL << INO_BITS) - 1)
+
+static uint64_t ino_secret(void)
+{
+    static uint64_t secret;
+    if (!secret) {
+        kernel_random(&secret, sizeof(secret));
+        secret |= 1; /* odd: multiplying by it is one to one */
+    }
+    return secret;
+}
+
+uint64_t layer_lower_ino(struct layer *layer, uint64_t host_dev, uint64_t host_ino)
+{
+    size_t slot = 0;
+    while (slot + 1 < ARRAY_SIZE(layer->dev_seen) && layer->dev_seen[slot] &&
+           layer->dev_seen[slot] != host_dev)
+        slot++;
+    layer->dev_seen[slot] = host_dev;
+    return (slot + 1) << INO_BITS | (host_ino * ino_secret() & INO_MASK);
+}
+
+static struct inode *inode_alloc(struct super *s, mode_t mode)
+{
+    struct layer_node *node = calloc(1, sizeof(*node));
+    struct inode *i = node ? inode_new(s, mode) : NULL;
+    if (!i) {
+        free(node);
+        return NULL;
+    }
+    i->private = node;
+    i->ops = &layer_ops;
+    if (S_ISDIR(mode)) {
+        i->file_ops = &dir_file_ops;
+        i->nlink = 2;
+    } else if (S_ISREG(mode)) {
+        i->file_ops = &layer_file_ops;
+    }
+    return i;
+}
+
+int layer_inode_new(struct super *s, mode_t mode, uid_t uid, gid_t gid, struct inode **ret)
+{
+    struct layer *layer = s->private;
+    struct storage_budget *b = layer->account.budget;
+    if (b && b->used_inodes >= b->max_inodes)
+        return -ENOSPC;
+    struct inode *i = inode_alloc(s, mode);
+    if (!i)
+        return -ENOMEM;
+    i->uid = uid;
+    i->gid = gid;
+    i->keep = true;
+    if (b)
+        b->used_inodes++;
+    layer_node_of(i)->charged = true;
+    *ret = i;
+    return 0;
+}
+
+struct inode *layer_inode_from(struct super *s, struct lower *lower, const struct stat *st)
+{
+    struct inode *i = inode_alloc(s, st->st_mode & (S_IFMT | 07777));
+    if (!i) {
+        lower_put(lower);
+        return NULL;
+    }
+    layer_node_of(i)->lower = lower;
+    i->ino = layer_lower_ino(s->private, st->st_dev, st->st_ino);
+    i->size = st->st_size;
+    i->blocks = (uint64_t)st->st_blocks;
+    i->atime = st->st_atim;
+    i->mtime = st->st_mtim;
+    i->ctime = i->btime = st->st_ctim;
+    /* Some file systems say 1 for every directory. */
+    if (S_ISDIR(st->st_mode))
+        i->nlink = (uint32_t)MAX(st->st_nlink, 2UL);
+    return i;
+}
+
+void layer_inode_release(struct inode *i)
+{
+    struct layer_node *node = layer_node_of(i);
+    if (node->charged && layer_of(i)->account.budget)
+        layer_of(i)->account.budget->used_inodes--;
+    content_free(node->content);
+    lower_put(node->lower);
+    xattr_free(node->xattrs);
+    free(node->target);
+    free(node);
+}
+
+int layer_copy_up(struct inode *i, bool keep_bytes)
+{
+    struct layer_node *node = layer_node_of(i);
+    if (node->content)
+        return 0;
+    struct content *c = content_new(&layer_of(i)->account);
+    if (!c)
+        return -ENOMEM;
+    int r = 0;
+    if (node->lower && keep_bytes && i->size > 0) {
+        r = lower_open(node->lower);
+        if (r >= 0)
+            r = content_copy_from(c, r, i->size);
+    }
+    if (r < 0) {
+        content_free(c);
+        return r;
+    }
+    node->content = c;
+    lower_put(node->lower);
+    node->lower = NULL;
+    i->keep = true;
+    i->size = c->size;
+    return 0;
+}
+
+int layer_refresh(struct inode *i)
+{
+    struct content *c = layer_node_of(i)->content;
+    if (c) {
+        i->size = c->size;
+        i->blocks = content_blocks(c);
+    }
+    return 0;
+}
+
+static int set_size(struct inode *i, off_t size)
+{
+    if (size == i->size)
+        return 0;
+    int r = layer_copy_up(i, size > 0);
+    if (r == 0)
+        r = content_truncate(layer_node_of(i)->content, size);
+    return r < 0 ? r : layer_refresh(i);
+}
+
+int layer_setattr(struct inode *i, const struct inode_attr *attr)
+{
+    if (attr->valid & ATTR_SIZE) {
+        int r = set_size(i, attr->size);
+        if (r < 0)
+            return r;
+    }
+    inode_set_attr_generic(i, attr);
+    i->keep = true;
+    return 0;
+}
+
+ssize_t layer_getxattr(struct inode *i, const char *name, void *value, size_t size)
+{
+    return xattr_get(layer_node_of(i)->xattrs, name, value, size);
+}
+
+int layer_setxattr(struct inode *i, const char *name, const void *value, size_t size, int flags)
+{
+    int r = xattr_set(&layer_node_of(i)->xattrs, name, value, size, flags);
+    if (r == 0) {
+        inode_touch_changed(i);
+        i->keep = true;
+    }
+    return r;
+}
+
+ssize_t layer_listxattr(struct inode *i, char *names, size_t size)
+{
+    return xattr_list(layer_node_of(i)->xattrs, names, size);
+}
