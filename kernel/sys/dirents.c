@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * getdents(2), getdents64(2). The position of an open directory is the cookie of the last name that was
+ * given out; d_off of a name is its own cookie, so that seekdir(3) to it goes on behind it.
+ */
+#include "kernel/fs/notify.h"
+#include "kernel/proc/process.h"
+#include "kernel/sys/args.h"
+#include "kernel/sys/handlers.h"
+
+#include <dirent.h>
+
+/* No listing gives more at once: programs ask again until they are answered 0. */
+#define LISTING_MAX_BYTES (64UL << 10)
+
+#define RECORD_ALIGNMENT 8
+
+/* struct linux_dirent of getdents(2): d_type stands in the record's last byte. */
+struct old_dirent {
+    uint64_t d_ino;
+    uint64_t d_off;
+    uint16_t d_reclen;
+    char d_name[];
+};
+
+struct listing {
+    struct dir_emit emit;
+    char *buffer;
+    size_t size, used;
+    uint64_t last; /* cookie of the last name in the buffer */
+    bool old_format;
+    bool too_small; /* a name did not fit an empty buffer */
+};
+
+static size_t record_size(const struct listing *l, size_t name_length)
+{
+    size_t size = l->old_format ? offsetof(struct old_dirent, d_name) + name_length + 2
+                                : offsetof(struct dirent64, d_name) + name_length + 1;
+    return (size + RECORD_ALIGNMENT - 1) & ~(size_t)(RECORD_ALIGNMENT - 1);
+}
+
+static bool emit_record(struct dir_emit *e, const char *name, size_t length, uint64_t ino,
+                        uint8_t d_type, uint64_t cookie)
+{
+    struct listing *l = container_of(e, struct listing, emit);
+    size_t size = record_size(l, length);
+    if (size > l->size - l->used) {
+        l->too_small = l->used == 0;
+        return false;
+    }
+    char *at = l->buffer + l->used;
+    memset(at, 0, size);
+    if (l->old_format) {
+        struct old_dirent head = {.d_ino = ino, .d_off = cookie, .d_reclen = (uint16_t)size};
+        memcpy(at, &head, offsetof(struct old_dirent, d_name));
+        memcpy(at + offsetof(struct old_dirent, d_name), name, length);
+        at[size - 1] = (char)d_type;
+    } else {
+        memcpy(at + offsetof(struct dirent64, d_ino), &ino, sizeof(ino));
+        memcpy(at + offsetof(struct dirent64, d_off), &cookie, sizeof(cookie));
+        uint16_t record = (uint16_t)size;
+        memcpy(at + offsetof(struct dirent64, d_reclen), &record, sizeof(record));
+        at[offsetof(struct dirent64, d_type)] = (char)d_type;
+        memcpy(at + offsetof(struct dirent64, d_name), name, length);
+    }
+    l->used += size;
+    l->last = cookie;
+    return true;
+}
+
+static long finish_listing(struct call *c, struct file *dir, const struct listing *l)
+{
+    if (l->used == 0)
+        return l->too_small ? -EINVAL : 0;
+    int r = call_write(c, call_addr(c, 1), l->buffer, l->used);
+    if (r < 0)
+        return r;
+    dir->pos = (off_t)l->last;
+    file_accessed(dir);
+    notify_file(dir, IN_ACCESS);
+    return (long)l->used;
+}
+
+static long list_directory(struct call *c, bool old_format)
+{
+    struct file *dir = args_file(c, call_int(c, 0));
+    if (!dir)
+        return -EBADF;
+    if (!S_ISDIR(dir->inode->mode))
+        return -ENOTDIR;
+    if (dir->path.dentry->unlinked)
+        return -ENOENT;
+    struct listing l = {
+        .emit = {.emit = emit_record, .after = (uint64_t)dir->pos},
+        .size = MIN((size_t)call_uint(c, 2), LISTING_MAX_BYTES),
+        .old_format = old_format,
+    };
+    _cleanup_free_ char *buffer = malloc(MAX(l.size, (size_t)1));
+    if (!buffer)
+        return -ENOMEM;
+    l.buffer = buffer;
+    const struct inode_ops *ops = dir->inode->ops;
+    int r = ops->list ? ops->list(dir, &l.emit) : dentry_list(dir, &l.emit);
+    return r < 0 && l.used == 0 ? r : finish_listing(c, dir, &l);
+}
+
+long sys_getdents(struct call *c)
+{
+    return list_directory(c, true);
+}
+
+long sys_getdents64(struct call *c)
+{
+    return list_directory(c, false);
+}

@@ -1,0 +1,393 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * read(2), write(2) and their kin.
+ *
+ * A transfer to or from a file without blocking (regular files, devices) is done in slices: after each
+ * the other tasks get their turn, so that one read of 2 GiB does not stop the sandbox. Signals wait
+ * until such a call is through, as they do on Linux. A pipe, terminal or socket gives what it has; the
+ * call waits only while that is nothing, or, writing, until all is taken (file_ops.write_all).
+ */
+#include "kernel/sys/rw.h"
+
+#include "kernel/fs/notify.h"
+#include "kernel/fs/pipe.h"
+#include "kernel/proc/process.h"
+#include "kernel/sys/args.h"
+#include "kernel/sys/handlers.h"
+
+#include <linux/fs.h>
+
+#define SLICE_BYTES (8UL << 20)
+
+#define POSITION_OF_FILE (-1)
+
+#define RWF_HERE (RWF_HIPRI | RWF_DSYNC | RWF_SYNC | RWF_NOWAIT | RWF_APPEND | RWF_NOAPPEND)
+
+/* One call: at is an explicit offset, or POSITION_OF_FILE. */
+struct transfer {
+    struct file *file;
+    struct uio uio;
+    off_t at;
+    int flags;
+};
+
+void rw_send_sigpipe(struct call *c)
+{
+    siginfo_t info = signal_info_user(SIGPIPE, c->thread->process);
+    signal_send_thread(c->thread, SIGPIPE, &info);
+}
+
+int rw_verify_range(off_t pos, size_t size)
+{
+    off_t end;
+    if ((ssize_t)size < 0 || pos < 0 || __builtin_add_overflow(pos, (off_t)size, &end))
+        return -EINVAL;
+    return 0;
+}
+
+static int exceed_file_limit(struct call *c)
+{
+    siginfo_t info = signal_info_user(SIGXFSZ, c->thread->process);
+    signal_send_thread(c->thread, SIGXFSZ, &info);
+    return -EFBIG;
+}
+
+int rw_check_growth(struct call *c, struct inode *i, off_t size)
+{
+    uint64_t limit = c->thread->process->rlimits[RLIMIT_FSIZE].rlim_cur;
+    if (limit == RLIM_INFINITY || (uint64_t)size <= limit || size <= i->size)
+        return 0;
+    return exceed_file_limit(c);
+}
+
+int rw_begin_write(struct call *c, struct file *f, off_t pos, size_t *size)
+{
+    if (!S_ISREG(f->inode->mode) || *size == 0)
+        return 0;
+    uint64_t limit = c->thread->process->rlimits[RLIMIT_FSIZE].rlim_cur;
+    if (limit == RLIM_INFINITY)
+        return 0;
+    if ((uint64_t)pos >= limit && c->progress == 0)
+        return exceed_file_limit(c);
+    *size = (uint64_t)pos >= limit ? 0 : MIN(*size, limit - (uint64_t)pos);
+    return 0;
+}
+
+static off_t size_now(struct inode *i)
+{
+    if (i->ops->refresh)
+        i->ops->refresh(i);
+    return i->size;
+}
+
+/* Drops what lies past size from the buffers of u. */
+static void uio_cut(struct uio *u, size_t size)
+{
+    size_t left = size;
+    if (size >= u->left)
+        return;
+    u->left = size;
+    for (size_t i = u->iov_index; i < u->iov_count; i++) {
+        u->iov[i].iov_len = MIN(u->iov[i].iov_len, left);
+        left -= u->iov[i].iov_len;
+    }
+}
+
+/* Drops the first size bytes: what earlier runs of the call have transferred. */
+static void uio_skip(struct uio *u, size_t size)
+{
+    size = MIN(size, u->left);
+    u->left -= size;
+    while (size > 0) {
+        struct iovec *v = &u->iov[u->iov_index];
+        size_t part = MIN(size, v->iov_len);
+        v->iov_base = (char *)v->iov_base + part;
+        v->iov_len -= part;
+        size -= part;
+        if (v->iov_len == 0)
+            u->iov_index++;
+    }
+}
+
+static bool is_waiting(const struct transfer *t)
+{
+    return !(t->file->flags & O_NONBLOCK) && !(t->flags & RWF_NOWAIT);
+}
+
+/* What the call answers when this run came to result. */
+static long result_of(const struct call *c, ssize_t result)
+{
+    if (c->progress > 0)
+        return (long)c->progress + (result > 0 ? result : 0);
+    return result;
+}
+
+static long run_read(struct call *c, struct transfer *t)
+{
+    struct file *f = t->file;
+    uio_skip(&t->uio, c->progress);
+    size_t wanted = t->uio.left;
+    if (!f->ops->stream)
+        uio_cut(&t->uio, SLICE_BYTES);
+    size_t slice = t->uio.left;
+    off_t pos = t->at == POSITION_OF_FILE ? f->pos : t->at + (off_t)c->progress;
+    ssize_t n = f->ops->read(f, &t->uio, &pos, t->flags);
+    if (n == -EAGAIN && is_waiting(t) && c->progress == 0)
+        return args_park(c, f, EPOLLIN);
+    if (n >= 0 && t->at == POSITION_OF_FILE)
+        f->pos = pos;
+    if (n > 0)
+        notify_file(f, IN_ACCESS);
+    if (n > 0 && (size_t)n == slice && slice < wanted) {
+        c->progress += (uint64_t)n;
+        return args_yield(c, f);
+    }
+    return result_of(c, n);
+}
+
+static long write_failed(struct call *c, struct file *f, ssize_t error)
+{
+    /*
+     * Datagrams answer EPIPE without a signal; of those that are written to in full, a pipe signals
+     * also when a part went through, a socket does not.
+     */
+    if (error == -EPIPE && f->ops->write_all && (c->progress == 0 || pipe_of(f)))
+        rw_send_sigpipe(c);
+    return result_of(c, error);
+}
+
+/* The operation, with RWF_APPEND and RWF_NOAPPEND in place of the file's own O_APPEND. */
+static ssize_t write_once(struct transfer *t, off_t *pos)
+{
+    struct file *f = t->file;
+    int flags = f->flags;
+    if (t->flags & RWF_NOAPPEND)
+        f->flags &= ~O_APPEND;
+    else if (t->flags & RWF_APPEND)
+        f->flags |= O_APPEND;
+    ssize_t n = f->ops->write(f, &t->uio, pos, t->flags);
+    f->flags = flags;
+    return n;
+}
+
+static bool is_appending(const struct transfer *t)
+{
+    if (!S_ISREG(t->file->inode->mode) || (t->flags & RWF_NOAPPEND))
+        return false;
+    return (t->flags & RWF_APPEND) || (t->file->flags & O_APPEND);
+}
+
+static long run_write(struct call *c, struct transfer *t)
+{
+    struct file *f = t->file;
+    uio_skip(&t->uio, c->progress);
+    size_t wanted = t->uio.left;
+    off_t pos = t->at == POSITION_OF_FILE ? f->pos : t->at + (off_t)c->progress;
+    if (is_appending(t))
+        pos = size_now(f->inode);
+    size_t slice = f->ops->stream ? wanted : MIN(wanted, SLICE_BYTES);
+    bool sliced = slice < wanted;
+    size_t allowed = slice;
+    int r = rw_begin_write(c, f, pos, &allowed);
+    if (r < 0)
+        return result_of(c, r);
+    uio_cut(&t->uio, allowed);
+    for (;;) {
+        ssize_t n = allowed == 0 && slice > 0 ? 0 : write_once(t, &pos);
+        if (n >= 0 && t->at == POSITION_OF_FILE)
+            f->pos = pos;
+        if (n == -EAGAIN && is_waiting(t) && (c->progress == 0 || f->ops->write_all))
+            return args_park(c, f, EPOLLOUT);
+        if (n < 0)
+            return write_failed(c, f, n);
+        if (n > 0)
+            notify_file(f, IN_MODIFY);
+        if (sliced && (size_t)n == slice) {
+            c->progress += (uint64_t)n;
+            return args_yield(c, f);
+        }
+        if (n == 0 || t->uio.left == 0 || !f->ops->write_all || !is_waiting(t))
+            return result_of(c, n);
+        c->progress += (uint64_t)n;
+    }
+}
+
+ssize_t rw_read_some(struct file *f, void *data, size_t size, off_t *pos)
+{
+    struct uio u;
+    uio_init_kernel(&u, data, size);
+    ssize_t n = f->ops->read(f, &u, pos, 0);
+    if (n > 0)
+        notify_file(f, IN_ACCESS);
+    return n;
+}
+
+ssize_t rw_write_some(struct call *c, struct file *f, const void *data, size_t size, off_t *pos)
+{
+    struct uio u;
+    int r = rw_begin_write(c, f, *pos, &size);
+    if (r < 0)
+        return r;
+    if (size == 0)
+        return 0;
+    uio_init_kernel(&u, (void *)data, size);
+    ssize_t n = f->ops->write(f, &u, pos, 0);
+    if (n == -EPIPE && f->ops->write_all)
+        rw_send_sigpipe(c);
+    if (n > 0)
+        notify_file(f, IN_MODIFY);
+    return n;
+}
+
+static int check_readable(const struct file *f)
+{
+    if (!f->can_read)
+        return -EBADF;
+    if (!f->ops->read)
+        return S_ISDIR(f->inode->mode) ? -EISDIR : -EINVAL;
+    return 0;
+}
+
+static int check_writable(const struct file *f)
+{
+    if (!f->can_write)
+        return -EBADF;
+    return f->ops->write ? 0 : -EINVAL;
+}
+
+/* Flags of preadv2(2): as kiocb_set_rw_flags() of Linux. */
+static int check_rw_flags(int flags)
+{
+    if (flags & ~RWF_HERE)
+        return -EOPNOTSUPP;
+    if ((flags & RWF_APPEND) && (flags & RWF_NOAPPEND))
+        return -EINVAL;
+    return 0;
+}
+
+typedef long (*run_transfer)(struct call *c, struct transfer *t);
+typedef int (*check_file)(const struct file *f);
+
+/* One buffer: read, write, pread64, pwrite64. */
+static long transfer_single(struct call *c, off_t at, check_file check, run_transfer run)
+{
+    struct transfer t = {.file = args_held_file(c, call_int(c, 0)), .at = at};
+    size_t size = c->arg[2];
+    if (!t.file)
+        return -EBADF;
+    if (at != POSITION_OF_FILE && t.file->ops->stream)
+        return -ESPIPE;
+    int r = check(t.file);
+    if (r < 0)
+        return r;
+    if (!args_range_ok(call_addr(c, 1), size))
+        return -EFAULT;
+    r = rw_verify_range(at == POSITION_OF_FILE ? t.file->pos : at, size);
+    if (r < 0)
+        return r;
+    uio_init_guest(&t.uio, call_memory(c), call_addr(c, 1), size);
+    return run(c, &t);
+}
+
+/* An array of buffers: readv and all its kin. */
+static long transfer_vector(struct call *c, off_t at, int flags, check_file check, run_transfer run)
+{
+    struct transfer t = {.file = args_held_file(c, call_int(c, 0)), .at = at, .flags = flags};
+    if (!t.file)
+        return -EBADF;
+    if (at != POSITION_OF_FILE && t.file->ops->stream)
+        return -ESPIPE;
+    int r = check(t.file);
+    if (r < 0)
+        return r;
+    r = uio_init_guest_iov(&t.uio, call_memory(c), call_addr(c, 1), c->arg[2]);
+    if (r < 0)
+        return result_of(c, r);
+    long result = 0;
+    if (t.uio.left > 0) {
+        result = rw_verify_range(at == POSITION_OF_FILE ? t.file->pos : at, t.uio.left);
+        if (result == 0)
+            result = check_rw_flags(flags);
+        if (result == 0)
+            result = run(c, &t);
+    }
+    uio_done(&t.uio);
+    return result;
+}
+
+long sys_read(struct call *c)
+{
+    return transfer_single(c, POSITION_OF_FILE, check_readable, run_read);
+}
+
+long sys_write(struct call *c)
+{
+    return transfer_single(c, POSITION_OF_FILE, check_writable, run_write);
+}
+
+long sys_pread64(struct call *c)
+{
+    off_t at = (off_t)c->arg[3];
+    return at < 0 ? -EINVAL : transfer_single(c, at, check_readable, run_read);
+}
+
+long sys_pwrite64(struct call *c)
+{
+    off_t at = (off_t)c->arg[3];
+    return at < 0 ? -EINVAL : transfer_single(c, at, check_writable, run_write);
+}
+
+long sys_readv(struct call *c)
+{
+    return transfer_vector(c, POSITION_OF_FILE, 0, check_readable, run_read);
+}
+
+long sys_writev(struct call *c)
+{
+    return transfer_vector(c, POSITION_OF_FILE, 0, check_writable, run_write);
+}
+
+/* The offset comes in two words, of which a 64-bit kernel shifts the higher one out. */
+long sys_preadv(struct call *c)
+{
+    off_t at = (off_t)c->arg[3];
+    return at < 0 ? -EINVAL : transfer_vector(c, at, 0, check_readable, run_read);
+}
+
+long sys_pwritev(struct call *c)
+{
+    off_t at = (off_t)c->arg[3];
+    return at < 0 ? -EINVAL : transfer_vector(c, at, 0, check_writable, run_write);
+}
+
+long sys_preadv2(struct call *c)
+{
+    off_t at = (off_t)c->arg[3];
+    if (at < POSITION_OF_FILE)
+        return -EINVAL;
+    return transfer_vector(c, at, call_int(c, 5), check_readable, run_read);
+}
+
+long sys_pwritev2(struct call *c)
+{
+    off_t at = (off_t)c->arg[3];
+    if (at < POSITION_OF_FILE)
+        return -EINVAL;
+    return transfer_vector(c, at, call_int(c, 5), check_writable, run_write);
+}
+
+long sys_lseek(struct call *c)
+{
+    struct file *f = args_file(c, call_int(c, 0));
+    unsigned whence = call_uint(c, 2);
+    if (!f)
+        return -EBADF;
+    if (whence > SEEK_HOLE)
+        return -EINVAL;
+    if (!f->ops->lseek || f->ops->stream)
+        return -ESPIPE;
+    off_t pos = f->ops->lseek(f, (off_t)c->arg[1], (int)whence);
+    if (pos >= 0)
+        f->pos = pos;
+    return pos;
+}
