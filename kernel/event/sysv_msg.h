@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * System V message queues: msgget(2), msgop(2), msgctl(2).
+ */
+#pragma once
+
+#include "kernel/core/waitq.h"
+#include "kernel/event/sysv_ipc.h"
+
+#include <sys/msg.h>
+
+struct msg_queue;
+
+struct message {
+    struct list link;
+    long type;
+    size_t size;
+    char text[];
+};
+
+/* size was checked against LIMIT_MSG_BYTES. NULL: out of memory, or over LIMIT_MSG_TOTAL_BYTES. */
+struct message *message_new(long type, size_t size);
+struct message *message_copy(const struct message *m);
+void message_free(struct message *m); /* may be NULL */
+
+int msg_get(key_t key, int flags, const struct cred *cred);
+
+struct msg_queue *msg_find(int id);
+struct msg_queue *msg_find_index(int index);
+struct ipc_object *msg_object(struct msg_queue *q);
+struct waitq *msg_senders(struct msg_queue *q);
+struct waitq *msg_receivers(struct msg_queue *q);
+
+/* Takes m over if there is room for it: true. */
+bool msg_put(struct msg_queue *q, struct message *m, pid_t pid);
+
+/*
+ * The message that type and flags (MSG_EXCEPT, MSG_COPY: type is a position) choose, borrowed, or
+ * NULL. msg_take() takes it out of the queue, for the caller to free.
+ */
+struct message *msg_choose(struct msg_queue *q, long type, int flags);
+void msg_take(struct msg_queue *q, struct message *m, pid_t pid);
+
+void msg_stat(struct msg_queue *q, struct msqid_ds *ret);
+/* IPC_SET. -EPERM: more bytes than LIMIT_MSG_QUEUE_BYTES without `privileged`. */
+int msg_set(struct msg_queue *q, const struct msqid_ds *in, bool privileged);
+/* Ends the queue: waiting calls find it gone. */
+void msg_remove(struct msg_queue *q);
+/* IPC_INFO, or MSG_INFO when usage is wanted. Returns the highest index. */
+int msg_info(struct msginfo *ret, bool usage);
