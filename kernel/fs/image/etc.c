@@ -1,0 +1,339 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * /etc of the host image: who there is and where names come from is made up; what programs of the
+ * host's /usr can't do without is the host's.
+ */
+#include "kernel/core/kernel.h"
+#include "kernel/fs/image/host.h"
+#include "lib/base/buf.h"
+
+#include <dirent.h>
+#include <stdio.h>
+
+#define FILE_MAX_BYTES  (1024 * 1024)
+#define CACHE_MAX_BYTES (32 * 1024 * 1024) /* ld.so.cache */
+#define COPY_MAX_BYTES  4096               /* larger files show through instead of being copied */
+#define MADE_UP_MAX     16384
+#define LIST_MAX        4096 /* names of the host's /etc that are looked at */
+#define LIST_BYTES      32768
+
+/* ---- made up ---- */
+
+static int add_text(struct dentry *etc, const char *name, mode_t mode, struct buf *b)
+{
+    int r = b->failed ? -ENOMEM : layer_add_file(etc, name, mode, b->data, b->size);
+    buf_done(b);
+    return r;
+}
+
+static int add_users(const struct image_host_options *o, struct dentry *etc)
+{
+    struct buf passwd = BUF_INIT(MADE_UP_MAX), group = BUF_INIT(MADE_UP_MAX);
+    struct hostfd bash = image_open_public_file(o->root, "usr/bin/bash", INT64_MAX);
+    const char *shell = hostfd_is_open(bash) ? "/bin/bash" : "/bin/sh";
+    hostfd_close(&bash);
+    buf_printf(&passwd,
+               "root:x:0:0:root:/root:%s\n"
+               "daemon:x:1:1:daemon:/usr/sbin:/usr/sbin/nologin\n"
+               "bin:x:2:2:bin:/bin:/usr/sbin/nologin\n"
+               "sys:x:3:3:sys:/dev:/usr/sbin/nologin\n"
+               "mail:x:8:8:mail:/var/mail:/usr/sbin/nologin\n"
+               "www-data:x:33:33:www-data:/var/www:/usr/sbin/nologin\n"
+               "nobody:x:65534:65534:nobody:/nonexistent:/usr/sbin/nologin\n"
+               "%s:x:%u:%u::/home/%s:%s\n",
+               shell, o->user_name, o->uid, o->gid, o->user_name, shell);
+    buf_printf(&group,
+               "root:x:0:\ndaemon:x:1:\nbin:x:2:\nsys:x:3:\nadm:x:4:\ntty:x:5:\ndisk:x:6:\n"
+               "mail:x:8:\nsudo:x:27:%s\nwww-data:x:33:\nshadow:x:42:\nutmp:x:43:\nstaff:x:50:\n"
+               "users:x:100:\nnogroup:x:65534:\n%s:x:%u:\n",
+               o->user_name, o->user_name, o->gid);
+    int r = add_text(etc, "passwd", 0644, &passwd);
+    int r2 = add_text(etc, "group", 0644, &group);
+    return r < 0 ? r : r2;
+}
+
+static int add_names(const struct image_host_options *o, struct dentry *etc)
+{
+    struct buf hostname = BUF_INIT(MADE_UP_MAX), hosts = BUF_INIT(MADE_UP_MAX);
+    buf_printf(&hostname, "%s\n", o->hostname);
+    buf_printf(&hosts,
+               "127.0.0.1\tlocalhost %s\n::1\tlocalhost ip6-localhost ip6-loopback\n"
+               "ff02::1\tip6-allnodes\nff02::2\tip6-allrouters\n",
+               o->hostname);
+    int r = add_text(etc, "hostname", 0644, &hostname);
+    int r2 = add_text(etc, "hosts", 0644, &hosts);
+    return r < 0 ? r : r2;
+}
+
+/* The host's own would tell machines apart; this one is the sandbox's. */
+static int add_machine_id(struct dentry *etc)
+{
+    struct buf b = BUF_INIT(MADE_UP_MAX);
+    buf_printf(&b, "%016lx%016lx\n", kernel.boot_id[0] ^ 0x676c6f7665626f78, kernel.boot_id[1]);
+    return add_text(etc, "machine-id", 0444, &b);
+}
+
+/* sudo without a password, for whoever is in the group; sudo(8) refuses other modes. */
+static int add_sudo(const struct image_host_options *o, struct dentry *etc)
+{
+    struct buf b = BUF_INIT(MADE_UP_MAX);
+    buf_printf(&b,
+               "Defaults !lecture, !pam_session, env_keep += \"DEBIAN_FRONTEND\"\n"
+               "Defaults secure_path=\"/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:"
+               "/bin\"\n"
+               "root ALL=(ALL:ALL) NOPASSWD: ALL\n%s ALL=(ALL:ALL) NOPASSWD: ALL\n",
+               o->user_name);
+    return add_text(etc, "sudoers", 0440, &b);
+}
+
+static int add_fixed_texts(struct dentry *etc)
+{
+    static const struct {
+        const char *name, *text;
+    } files[] = {
+        {"resolv.conf", "nameserver 127.0.0.53\n"},
+        {"nsswitch.conf", "passwd: files\ngroup: files\nshadow: files\nhosts: files dns\n"
+                          "networks: files\nprotocols: files\nservices: files\nethers: files\n"
+                          "rpc: files\n"},
+        {"host.conf", "multi on\n"},
+        {"networks", "loopback 127.0.0.0\n"},
+        {"fstab", ""},
+        {"environment", ""},
+    };
+    for (size_t i = 0; i < ARRAY_SIZE(files); i++) {
+        int r = layer_add_file(etc, files[i].name, 0644, files[i].text, strlen(files[i].text));
+        if (r < 0)
+            return r;
+    }
+    return layer_add_symlink(etc, "mtab", "/proc/mounts");
+}
+
+/* Nobody in the sandbox has a password, and all of its users belong to one person. */
+static int add_pam(struct dentry *etc)
+{
+    static const char permit[] = "auth sufficient pam_permit.so\naccount sufficient pam_permit.so\n"
+                                 "password sufficient pam_permit.so\n"
+                                 "session sufficient pam_permit.so\n";
+    static const char deny[] = "auth required pam_deny.so\naccount required pam_deny.so\n"
+                               "password required pam_deny.so\nsession required pam_deny.so\n";
+    static const char *const services[] = {"su", "su-l", "sudo", "sudo-i", "runuser", "runuser-l"};
+    struct dentry *pam;
+    int r = layer_add_directory(etc, "pam.d", 0755, 0, 0, &pam);
+    for (size_t i = 0; r == 0 && i < ARRAY_SIZE(services); i++)
+        r = layer_add_file(pam, services[i], 0644, permit, strlen(permit));
+    return r == 0 ? layer_add_file(pam, "other", 0644, deny, strlen(deny)) : r;
+}
+
+/* ---- the host's ---- */
+
+/* The directory that the last name of *path goes into, made as needed; *path becomes that name. */
+static int add_parent(struct dentry *etc, const char **path, struct dentry **ret)
+{
+    struct dentry *parent = etc;
+    const char *slash;
+    while ((slash = strchr(*path, '/'))) {
+        char name[64];
+        struct dentry *child = dentry_find(parent, *path, (size_t)(slash - *path));
+        snprintf(name, sizeof(name), "%.*s", (int)(slash - *path), *path);
+        int r = child ? 0 : layer_add_directory(parent, name, 0755, 0, 0, &child);
+        if (r < 0)
+            return r;
+        parent = child;
+        *path = slash + 1;
+    }
+    *ret = parent;
+    return 0;
+}
+
+/*
+ * A link is shown if it leads to what is in the image: below /usr, or beside itself. Others (of
+ * distributions that keep /etc elsewhere) are left out.
+ */
+static bool link_is_shown(const char *target)
+{
+    bool goes_up = false;
+    for (; !strncmp(target, "../", 3); target += 3)
+        goes_up = true;
+    if (strstr(target, ".."))
+        return false;
+    if (*target == '/')
+        return !strncmp(target, "/usr/", 5) || !strncmp(target, "/etc/", 5);
+    return !goes_up || !strncmp(target, "usr/", 4);
+}
+
+static int copy_small_file(struct dentry *parent, const char *name, int fd)
+{
+    char data[COPY_MAX_BYTES];
+    ssize_t size = pread(fd, data, sizeof(data), 0);
+    return size < 0 ? 0 : layer_add_file(parent, name, 0644, data, (size_t)size);
+}
+
+static int add_host_file(const struct image_host_options *o, struct hostfd host_etc,
+                         struct dentry *etc, const char *path, off_t max_bytes)
+{
+    char target[256];
+    struct dentry *parent;
+    struct stat st;
+    const char *name = path;
+    bool is_link = image_read_link(host_etc, path, target, sizeof(target)) > 0;
+    struct hostfd fd = is_link ? HOSTFD_NONE : image_open_public_file(host_etc, path, max_bytes);
+    if (is_link ? !link_is_shown(target) : !hostfd_is_open(fd))
+        return 0;
+    int r = add_parent(etc, &name, &parent);
+    if (r == 0 && is_link) {
+        r = layer_add_symlink(parent, name, target);
+    } else if (r == 0 && fstat(fd.n, &st) == 0 && st.st_size > COPY_MAX_BYTES) {
+        r = layer_add_lower_file(parent, name, fd);
+        fd = HOSTFD_NONE; /* transferred */
+    } else if (r == 0) {
+        r = copy_small_file(parent, name, fd.n);
+    }
+    hostfd_close(&fd);
+    return r;
+}
+
+static int add_host_directory(struct hostfd host_etc, struct dentry *etc, const char *path)
+{
+    struct dentry *parent;
+    struct hostfd fd = image_open_public_directory(host_etc, path);
+    if (!hostfd_is_open(fd))
+        return 0;
+    int r = add_parent(etc, &path, &parent);
+    if (r == 0)
+        return layer_add_lower(parent, path, fd);
+    hostfd_close(&fd);
+    return r;
+}
+
+static int add_host_files(const struct image_host_options *o, struct hostfd host_etc,
+                          struct dentry *etc)
+{
+    static const char *const files[] = {
+        "ld.so.conf",
+        "localtime",
+        "timezone",
+        "services",
+        "protocols",
+        "rpc",
+        "ethertypes",
+        "shells",
+        "profile",
+        "bash.bashrc",
+        "inputrc",
+        "debian_version",
+        "os-release",
+        "lsb-release",
+        "redhat-release",
+        "fedora-release",
+        "system-release",
+        "alpine-release",
+        "arch-release",
+        "SuSE-release",
+        "locale.alias",
+        "locale.conf",
+        "default/locale",
+        "login.defs",
+        "mailcap",
+        "magic",
+        "magic.mime",
+        "mime.types",
+        "nanorc",
+        "vimrc",
+        "gai.conf",
+        "ca-certificates.conf",
+        "ssl/openssl.cnf",
+        "ssl/cert.pem",
+        "pki/tls/cert.pem",
+        "pki/tls/openssl.cnf",
+        "papersize",
+        "issue",
+        "bindresvport.blacklist",
+        "maven/m2.conf",
+    };
+    int r = add_host_file(o, host_etc, etc, "ld.so.cache", CACHE_MAX_BYTES);
+    for (size_t i = 0; r == 0 && i < ARRAY_SIZE(files); i++)
+        r = add_host_file(o, host_etc, etc, files[i], FILE_MAX_BYTES);
+    return r;
+}
+
+static int add_host_directories(struct hostfd host_etc, struct dentry *etc)
+{
+    static const char *const directories[] = {
+        "alternatives",
+        "ld.so.conf.d",
+        "ssl/certs",
+        "pki/ca-trust",
+        "pki/tls/certs",
+        "ca-certificates",
+        "crypto-policies",
+        "fonts",
+        "terminfo",
+        "perl",
+        "vim",
+        "X11/xkb",
+        "R",
+        "maven/logging",
+        "skel",
+    };
+    int r = 0;
+    for (size_t i = 0; r == 0 && i < ARRAY_SIZE(directories); i++)
+        r = add_host_directory(host_etc, etc, directories[i]);
+    return r;
+}
+
+static bool is_versioned_directory(const char *name)
+{
+    static const char *const prefixes[] = {"python3", "java-", "ImageMagick-"};
+    for (size_t i = 0; i < ARRAY_SIZE(prefixes); i++)
+        if (!strncmp(name, prefixes[i], strlen(prefixes[i])))
+            return true;
+    return false;
+}
+
+/* Directories that carry a version in their name. */
+static int add_versioned_directories(struct hostfd host_etc, struct dentry *etc)
+{
+    _cleanup_close_ int fd = openat(host_etc.n, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    _cleanup_free_ char *buffer = malloc(LIST_BYTES);
+    size_t seen = 0;
+    int r = 0;
+    if (!buffer)
+        return -ENOMEM;
+    while (fd >= 0 && r == 0 && seen < LIST_MAX) {
+        ssize_t size = getdents64(fd, buffer, LIST_BYTES);
+        if (size <= 0)
+            return 0;
+        for (ssize_t at = 0; r == 0 && at < size; seen++) {
+            const struct dirent64 *e = (const struct dirent64 *)(buffer + at);
+            if (is_versioned_directory(e->d_name))
+                r = add_host_directory(host_etc, etc, e->d_name);
+            at += e->d_reclen;
+        }
+    }
+    return r;
+}
+
+int image_etc_build(const struct image_host_options *options, struct dentry *etc)
+{
+    int r = add_users(options, etc);
+    if (r == 0)
+        r = add_names(options, etc);
+    if (r == 0)
+        r = add_machine_id(etc);
+    if (r == 0)
+        r = add_sudo(options, etc);
+    if (r == 0)
+        r = add_pam(etc);
+    if (r == 0)
+        r = add_fixed_texts(etc);
+    struct hostfd host_etc = image_open_public_directory(options->root, "etc");
+    if (r < 0 || !hostfd_is_open(host_etc))
+        return r;
+    r = add_host_files(options, host_etc, etc);
+    if (r == 0)
+        r = add_host_directories(host_etc, etc);
+    if (r == 0)
+        r = add_versioned_directories(host_etc, etc);
+    hostfd_close(&host_etc);
+    return r;
+}

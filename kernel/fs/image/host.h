@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * The image "host": the root of a sandbox that has the machine's own programs and libraries, and
+ * nothing else of the machine.
+ *
+ *   usr bin sbin lib lib32 lib64 libx32   the host's, where it has them: directories show through,
+ * links (usr-merge) are made up as links etc                                   made up. Of the
+ * host's own only what is listed in etc.c, and only if everybody on the host may read it home/NAME
+ * root tmp run var ...        made up, empty proc sys dev                          empty, to be
+ * mounted on
+ *
+ * Never: the host's /home, /root, /var, /run, /opt, /srv, /boot, /etc/shadow, private keys, tokens
+ * (netrc, npmrc, pip.conf, gitconfig), what is set for all logins (environment, profile.d).
+ */
+#pragma once
+
+#include "kernel/fs/filesystems.h"
+
+struct image_host_options {
+    /* Directory (O_PATH, borrowed) with the host's usr, bin, lib, ... and etc as it has them. */
+    struct hostfd root;
+    const char *hostname;
+    const char *user_name; /* [a-z_][a-z0-9_-]*, at most 32 characters */
+    uid_t uid;
+    gid_t gid;
+};
+
+/*
+ * Fills root, the empty root of a layer super. 0; -EINVAL for bad options, -ENOENT when the host
+ * has no /usr, -ENOMEM, -ENOSPC. Whatever else the host lacks is left out.
+ */
+int image_host_build(const struct image_host_options *options, struct dentry *root);
+
+/* ---- between host.c and etc.c ---- */
+
+int image_etc_build(const struct image_host_options *options, struct dentry *etc);
+
+/*
+ * Opens what lies at path below dir, through no link, if everybody may read it: a directory
+ * (O_PATH), or a regular file of at most max_bytes (O_RDONLY). A descriptor, or HOSTFD_NONE.
+ */
+struct hostfd image_open_public_directory(struct hostfd dir, const char *path);
+struct hostfd image_open_public_file(struct hostfd dir, const char *path, off_t max_bytes);
+
+/* The text of a link at path below dir: length, 0 when there is none or it does not fit. */
+size_t image_read_link(struct hostfd dir, const char *path, char *target, size_t size);

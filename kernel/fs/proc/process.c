@@ -1,0 +1,433 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * The directory of a process, /proc/PID, and of a thread, /proc/PID/task/TID: their tables, and the
+ * files that are a line or two.
+ */
+#include "kernel/fs/proc/proc.h"
+
+#include "kernel/core/kernel.h"
+#include "kernel/host/host.h"
+
+#include <linux/capability.h>
+#include <sys/auxv.h>
+
+#define ENVIRONMENT_MAX_BYTES (1024 * 1024)
+#define AUXV_MAX_BYTES        8192
+#define OOM_SCORE_MAX         1000
+#define OOM_OLD_MIN           (-17) /* oom_adj, before Linux 2.6.36 */
+#define OOM_OLD_MAX           15
+#define COREDUMP_FILTER       0x33
+
+/* ---- comm, cmdline, environ, auxv ---- */
+
+static int show_comm(const struct pseudo_node *n, struct buf *b)
+{
+    struct thread *t = proc_thread(n);
+    struct host_stat h;
+    if (t) {
+        buf_printf(b, "%.15s\n", t->name);
+        return 0;
+    }
+    int r = proc_host_stat(n, &h);
+    if (r == 0)
+        buf_printf(b, "%.15s\n", h.name);
+    return r;
+}
+
+static int store_comm(const struct pseudo_node *n, const char *text, size_t size)
+{
+    struct thread *t = proc_thread(n), *caller = proc_caller();
+    if (!t)
+        return -ESRCH;
+    if (caller && caller->process != t->process)
+        return -EINVAL;
+    memset(t->name, 0, sizeof(t->name));
+    strncpy(t->name, text, sizeof(t->name) - 1);
+    return 0;
+}
+
+/*
+ * A program may have written over its arguments (setproctitle), so they are read from its memory;
+ * but for a script the host knows the arguments before the interpreter's were put in front.
+ */
+static int show_cmdline(const struct pseudo_node *n, struct buf *b)
+{
+    struct address_space *space = proc_space(n);
+    struct host_stat h;
+    _cleanup_free_ char *text = NULL;
+    if (!space)
+        return proc_process(n) ? 0 : -ESRCH;
+    if (!space->cmdline ||
+        (proc_host_stat(n, &h) == 0 &&
+         h.field[HOST_STAT_ARG_END] - h.field[HOST_STAT_ARG_START] == space->cmdline_size)) {
+        ssize_t size = proc_read_host(n, "cmdline", ENVIRONMENT_MAX_BYTES, &text);
+        if (size > 0) {
+            buf_append(b, text, (size_t)size);
+            return 0;
+        }
+    }
+    if (space->cmdline)
+        buf_append(b, space->cmdline, space->cmdline_size);
+    return 0;
+}
+
+static int show_environ(const struct pseudo_node *n, struct buf *b)
+{
+    _cleanup_free_ char *text = NULL;
+    int r = proc_check_access(n);
+    if (r < 0)
+        return r;
+    if (!proc_space(n))
+        return 0;
+    ssize_t size = proc_read_host(n, "environ", ENVIRONMENT_MAX_BYTES, &text);
+    if (size > 0)
+        buf_append(b, text, (size_t)size);
+    return size < 0 ? (int)size : 0;
+}
+
+/* The loader stub's own, which the host still shows, are left out: they point at nothing of the
+ * guest's. */
+static bool is_stub_vector(uint64_t type)
+{
+    return type == AT_PHDR || type == AT_PHENT || type == AT_PHNUM || type == AT_BASE ||
+           type == AT_ENTRY;
+}
+
+static int show_auxv(const struct pseudo_node *n, struct buf *b)
+{
+    _cleanup_free_ char *text = NULL;
+    struct thread *t = proc_thread(n);
+    int r = proc_check_access(n);
+    if (r < 0)
+        return r;
+    if (!proc_space(n) || !t)
+        return 0;
+    ssize_t size = proc_read_host(n, "auxv", AUXV_MAX_BYTES, &text);
+    for (ssize_t at = 0; at + 16 <= size; at += 16) {
+        uint64_t pair[2];
+        memcpy(pair, text + at, sizeof(pair));
+        if (is_stub_vector(pair[0]))
+            continue;
+        if (pair[0] == AT_UID || pair[0] == AT_EUID)
+            pair[1] = pair[0] == AT_UID ? t->cred->uid : t->cred->euid;
+        else if (pair[0] == AT_GID || pair[0] == AT_EGID)
+            pair[1] = pair[0] == AT_GID ? t->cred->gid : t->cred->egid;
+        buf_append(b, pair, sizeof(pair));
+    }
+    return size < 0 ? (int)size : 0;
+}
+
+static int check_never(const struct pseudo_node *n)
+{
+    return -EACCES;
+}
+
+/* ---- out-of-memory scores ---- */
+
+static int show_oom_score_adj(const struct pseudo_node *n, struct buf *b)
+{
+    struct process *p = proc_process(n);
+    if (!p)
+        return -ESRCH;
+    buf_printf(b, "%d\n", p->oom_score_adj);
+    return 0;
+}
+
+static int set_oom_score_adj(const struct pseudo_node *n, int value)
+{
+    struct process *p = proc_process(n);
+    struct thread *caller = proc_caller();
+    if (!p)
+        return -ESRCH;
+    if (value < MIN(p->oom_score_adj, 0) && caller && !cred_has_cap(caller->cred, CAP_SYS_RESOURCE))
+        return -EACCES;
+    p->oom_score_adj = value;
+    return 0;
+}
+
+static int store_oom_score_adj(const struct pseudo_node *n, const char *text, size_t size)
+{
+    int64_t value;
+    if (!pseudo_parse_int(text, -OOM_SCORE_MAX, OOM_SCORE_MAX, &value))
+        return -EINVAL;
+    return set_oom_score_adj(n, (int)value);
+}
+
+static int show_oom_adj(const struct pseudo_node *n, struct buf *b)
+{
+    struct process *p = proc_process(n);
+    if (!p)
+        return -ESRCH;
+    int old = p->oom_score_adj == OOM_SCORE_MAX ? OOM_OLD_MAX
+                                                : p->oom_score_adj * -OOM_OLD_MIN / OOM_SCORE_MAX;
+    buf_printf(b, "%d\n", MIN(old, OOM_OLD_MAX));
+    return 0;
+}
+
+static int store_oom_adj(const struct pseudo_node *n, const char *text, size_t size)
+{
+    int64_t old;
+    if (!pseudo_parse_int(text, OOM_OLD_MIN, OOM_OLD_MAX, &old))
+        return -EINVAL;
+    return set_oom_score_adj(n, old == OOM_OLD_MAX ? OOM_SCORE_MAX
+                                                   : (int)old * OOM_SCORE_MAX / -OOM_OLD_MIN);
+}
+
+/* As Linux scores a process that uses next to nothing: 0 to 1333, moved by the adjustment. */
+static int show_oom_score(const struct pseudo_node *n, struct buf *b)
+{
+    struct process *p = proc_process(n);
+    uint64_t v[HOST_STATM_FIELDS];
+    if (!p)
+        return -ESRCH;
+    if (p->state == PROCESS_ZOMBIE || proc_host_statm(n, v) < 0)
+        v[1] = 0;
+    uint64_t total = MAX(kernel.config.memory_bytes / GUEST_PAGE_SIZE, (uint64_t)1);
+    int64_t points = (int64_t)(MIN(v[1], total) * OOM_SCORE_MAX / total) + p->oom_score_adj;
+    buf_printf(b, "%ld\n", MAX((OOM_SCORE_MAX + points) * 2 / 3, (int64_t)0));
+    return 0;
+}
+
+/* ---- small ones ---- */
+
+static int store_coredump_filter(const struct pseudo_node *n, const char *text, size_t size)
+{
+    char *end;
+    unsigned long value = strtoul(text, &end, 0);
+    if (end == text || value > UINT32_MAX)
+        return -EINVAL;
+    return proc_process(n) ? 0 : -ESRCH; /* no core is ever written */
+}
+
+static int show_coredump_filter(const struct pseudo_node *n, struct buf *b)
+{
+    buf_printf(b, "%08x\n", COREDUMP_FILTER);
+    return 0;
+}
+
+static int show_io(const struct pseudo_node *n, struct buf *b)
+{
+    int r = proc_check_access(n);
+    if (r == 0)
+        buf_append_str(b, "rchar: 0\nwchar: 0\nsyscr: 0\nsyscw: 0\nread_bytes: 0\n"
+                          "write_bytes: 0\ncancelled_write_bytes: 0\n");
+    return r;
+}
+
+static int show_schedstat(const struct pseudo_node *n, struct buf *b)
+{
+    struct process *p = proc_process(n);
+    struct thread *t = proc_thread(n);
+    int64_t user = 0, system = 0;
+    if (!p)
+        return -ESRCH;
+    if (t)
+        thread_cpu_time(t, &user, &system);
+    buf_printf(b, "%ld 0 0\n", user + system);
+    return 0;
+}
+
+static int store_timerslack(const struct pseudo_node *n, const char *text, size_t size)
+{
+    int64_t value;
+    if (!pseudo_parse_int(text, 0, INT64_MAX, &value))
+        return -EINVAL;
+    return proc_process(n) ? 0 : -ESRCH; /* how exactly the host wakes sleepers is its own affair */
+}
+
+static int show_children(const struct pseudo_node *n, struct buf *b)
+{
+    struct process *p = proc_process(n), *child;
+    if (!p)
+        return -ESRCH;
+    process_settle_all();
+    if (n->tid && n->tid != p->pid)
+        return 0; /* which thread forked is not kept: all are shown as the first one's */
+    list_for_each(child, &p->children, sibling)
+    {
+        buf_printf(b, "%d ", child->pid);
+    }
+    return 0;
+}
+
+static int show_if_alive(const struct pseudo_node *n, struct buf *b)
+{
+    if (!proc_process(n))
+        return -ESRCH;
+    buf_append_str(b, n->entry->text);
+    return 0;
+}
+
+static int check_fd(const struct pseudo_node *n)
+{
+    if (!proc_process(n))
+        return -ENOENT;
+    return proc_may_access(n) ? 0 : -EACCES;
+}
+
+/* ---- tables ---- */
+
+#define CONSTANT(n_, mode_, text_)                                                  \
+    {                                                                               \
+        .name = n_, .mode = S_IFREG | (mode_), .text = text_, .show = show_if_alive \
+    }
+#define FILE_OF(n_, mode_, show_)                            \
+    {                                                        \
+        .name = n_, .mode = S_IFREG | (mode_), .show = show_ \
+    }
+
+#define ID_MAP "         0          0 4294967295\n"
+
+/* What a process and each of its threads have. */
+/* clang-format off */
+#define COMMON_ENTRIES                                                                             \
+    {.name = "fd", .mode = S_IFDIR | 0500, .names = &proc_fd_names, .check = check_fd},            \
+    {.name = "fdinfo", .mode = S_IFDIR | 0555, .names = &proc_fdinfo_names, .check = check_fd},    \
+    {.name = "net", .mode = S_IFDIR | 0555, .children = proc_net_children},                        \
+    FILE_OF("environ", 0400, show_environ),                                                        \
+    FILE_OF("auxv", 0400, show_auxv),                                                              \
+    FILE_OF("status", 0444, proc_show_status),                                                     \
+    CONSTANT("personality", 0400, "00000000\n"),                                                   \
+    FILE_OF("limits", 0444, proc_show_limits),                                                     \
+    {.name = "comm", .mode = S_IFREG | 0644, .show = show_comm, .store = store_comm},              \
+    FILE_OF("cmdline", 0444, show_cmdline),                                                        \
+    FILE_OF("stat", 0444, proc_show_stat),                                                         \
+    FILE_OF("statm", 0444, proc_show_statm),                                                       \
+    {.name = "maps", .mode = S_IFREG | 0444, .show = proc_show_maps, .check = proc_check_access},  \
+    {.name = "mem", .mode = S_IFREG | 0600, .check = check_never},                                 \
+    {.name = "cwd", .mode = S_IFLNK | 0777, .show = proc_show_cwd, .follow = proc_follow_cwd},     \
+    {.name = "root", .mode = S_IFLNK | 0777, .show = proc_show_root, .follow = proc_follow_root},  \
+    {.name = "exe", .mode = S_IFLNK | 0777, .show = proc_show_exe, .follow = proc_follow_exe},     \
+    FILE_OF("mounts", 0444, proc_show_mounts),                                                     \
+    FILE_OF("mountinfo", 0444, proc_show_mountinfo),                                               \
+    {.name = "smaps", .mode = S_IFREG | 0444, .show = proc_show_smaps,                             \
+     .check = proc_check_access},                                                                  \
+    {.name = "smaps_rollup", .mode = S_IFREG | 0444, .show = proc_show_smaps_rollup,               \
+     .check = proc_check_access},                                                                  \
+    CONSTANT("wchan", 0444, "0"),                                                                  \
+    FILE_OF("schedstat", 0444, show_schedstat),                                                    \
+    CONSTANT("cpuset", 0444, "/\n"),                                                               \
+    CONSTANT("cgroup", 0444, "0::/\n"),                                                            \
+    FILE_OF("oom_score", 0444, show_oom_score),                                                    \
+    {.name = "oom_adj", .mode = S_IFREG | 0644, .show = show_oom_adj, .store = store_oom_adj},     \
+    {.name = "oom_score_adj", .mode = S_IFREG | 0644, .show = show_oom_score_adj,                  \
+     .store = store_oom_score_adj},                                                                \
+    CONSTANT("loginuid", 0444, "4294967295"),                                                      \
+    CONSTANT("sessionid", 0444, "4294967295"),                                                     \
+    FILE_OF("io", 0400, show_io),                                                                  \
+    CONSTANT("uid_map", 0444, ID_MAP),                                                             \
+    CONSTANT("gid_map", 0444, ID_MAP),                                                             \
+    CONSTANT("projid_map", 0444, ID_MAP),                                                          \
+    CONSTANT("setgroups", 0444, "allow\n")
+/* clang-format on */
+
+static const struct pseudo_entry task_children[] = {
+    COMMON_ENTRIES,
+    FILE_OF("children", 0444, show_children),
+    {0},
+};
+
+static const struct pseudo_entry task_entry = {
+    .name = "task",
+    .mode = S_IFDIR | 0555,
+    .children = task_children,
+};
+
+static ssize_t collect_tasks(const struct pseudo_node *dir, uint32_t **ret_keys)
+{
+    struct process *p = proc_process(dir);
+    struct pseudo_keys keys = {0};
+    struct thread *t;
+    if (!p)
+        return -ENOENT;
+    process_settle_embryo(p);
+    list_for_each(t, &p->threads, process_link)
+    {
+        if (t->dead && t->tid != p->pid)
+            continue;
+        if (pseudo_keys_add(&keys, (uint32_t)t->tid) < 0)
+            return -ENOMEM;
+    }
+    /* A zombie still has its first thread. */
+    if (!keys.count && pseudo_keys_add(&keys, (uint32_t)p->pid) < 0)
+        return -ENOMEM;
+    return pseudo_keys_take(&keys, ret_keys);
+}
+
+static int find_task(const struct pseudo_node *dir, uint32_t key, struct pseudo_node *n)
+{
+    struct process *p = proc_process(dir);
+    n->tid = (pid_t)key;
+    if (!p || !key)
+        return -ENOENT;
+    if (!proc_node_is_alive(n))
+        process_settle_embryo(p);
+    return proc_node_is_alive(n) ? 0 : -ENOENT;
+}
+
+static const struct pseudo_names task_names = {
+    .prefix = "",
+    .entry = &task_entry,
+    .collect = collect_tasks,
+    .find = find_task,
+};
+
+static const struct pseudo_entry pid_children[] = {
+    {.name = "task", .mode = S_IFDIR | 0555, .names = &task_names},
+    COMMON_ENTRIES,
+    {.name = "coredump_filter",
+     .mode = S_IFREG | 0644,
+     .show = show_coredump_filter,
+     .store = store_coredump_filter},
+    {.name = "timerslack_ns",
+     .mode = S_IFREG | 0666,
+     .text = "50000\n",
+     .show = show_if_alive,
+     .store = store_timerslack},
+    {0},
+};
+
+static const struct pseudo_entry pid_entry = {
+    .name = "PID",
+    .mode = S_IFDIR | 0555,
+    .children = pid_children,
+};
+
+static ssize_t collect_processes(const struct pseudo_node *dir, uint32_t **ret_keys)
+{
+    struct pseudo_keys keys = {0};
+    struct process *p;
+    process_settle_all();
+    list_for_each(p, &process_all, all_link)
+    {
+        if (pseudo_keys_add(&keys, (uint32_t)p->pid) < 0)
+            return -ENOMEM;
+    }
+    return pseudo_keys_take(&keys, ret_keys);
+}
+
+/* A thread's number leads to its directory too, though no listing shows it: proc(5). */
+static int find_process(const struct pseudo_node *dir, uint32_t key, struct pseudo_node *n)
+{
+    struct process *p = process_find((pid_t)key);
+    struct thread *t = p ? NULL : thread_find((pid_t)key);
+    if (!p && !t) {
+        process_settle_all();
+        p = process_find((pid_t)key);
+        t = p ? NULL : thread_find((pid_t)key);
+    }
+    if (!p && !t)
+        return -ENOENT;
+    n->tid = p ? 0 : t->tid;
+    p = p ? p : t->process;
+    n->pid = p->pid;
+    n->identity = (uint64_t)p->start_ns;
+    return 0;
+}
+
+const struct pseudo_names proc_pid_names = {
+    .prefix = "",
+    .entry = &pid_entry,
+    .collect = collect_processes,
+    .find = find_process,
+};

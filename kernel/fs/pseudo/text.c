@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Reading and writing of generated text. A file that has been read owns a struct text; all of them
+ * are on one list, oldest first, so that a guest that opens many large files costs
+ * LIMIT_PSEUDO_BYTES and not more.
+ */
+#include "kernel/fs/pseudo/pseudo.h"
+
+#include "kernel/core/kernel.h"
+
+struct text {
+    struct buf buf;
+    struct list age_link;
+    size_t counted; /* what it adds to text_bytes */
+};
+
+static struct list texts = {&texts, &texts};
+static size_t text_bytes;
+
+size_t pseudo_text_bytes(void)
+{
+    return text_bytes;
+}
+
+static void text_drop(struct text *t)
+{
+    list_remove(&t->age_link);
+    text_bytes -= t->counted;
+    t->counted = 0;
+    buf_done(&t->buf);
+}
+
+static void text_keep(struct text *t)
+{
+    t->counted = t->buf.capacity;
+    text_bytes += t->counted;
+    list_append(&texts, &t->age_link);
+    while (text_bytes > LIMIT_PSEUDO_BYTES) {
+        struct text *oldest = list_first(&texts, struct text, age_link);
+        if (oldest == t)
+            return;
+        text_drop(oldest);
+    }
+}
+
+static int text_make(const struct pseudo_node *n, struct text *t)
+{
+    text_drop(t);
+    int r = n->entry->show ? n->entry->show(n, &t->buf) : buf_append_str(&t->buf, n->entry->text);
+    if (r >= 0 && t->buf.failed)
+        r = -ENOMEM;
+    if (r < 0) {
+        buf_done(&t->buf);
+        return r;
+    }
+    /* An empty text has no memory yet; without any it would be made again by each read. */
+    if (!t->buf.data && buf_append(&t->buf, "", 0) < 0)
+        return -ENOMEM;
+    text_keep(t);
+    return 0;
+}
+
+static int text_open(struct file *f)
+{
+    const struct pseudo_node *n = f->inode->private;
+    if (f->can_write && !n->entry->store)
+        return -EACCES;
+    return n->entry->check ? n->entry->check(n) : 0;
+}
+
+static void text_release(struct file *f)
+{
+    struct text *t = f->private;
+    if (!t)
+        return;
+    text_drop(t);
+    free(t);
+    f->private = NULL;
+}
+
+static ssize_t text_read(struct file *f, struct uio *u, off_t *pos, int flags)
+{
+    const struct pseudo_node *n = f->inode->private;
+    struct text *t = f->private;
+    if (!n->entry->show && !n->entry->text)
+        return -EINVAL;
+    if (!t) {
+        t = calloc(1, sizeof(*t));
+        if (!t)
+            return -ENOMEM;
+        list_init(&t->age_link);
+        t->buf = BUF_INIT(PSEUDO_TEXT_MAX);
+        f->private = t;
+    }
+    if (*pos == 0 || !t->buf.data) {
+        int r = text_make(n, t);
+        if (r < 0)
+            return r;
+    }
+    if ((uint64_t)*pos >= t->buf.size)
+        return 0;
+    size_t size = MIN(t->buf.size - (size_t)*pos, u->left);
+    ssize_t copied = uio_copy_out(u, t->buf.data + *pos, size);
+    if (copied > 0)
+        *pos += copied;
+    return copied;
+}
+
+static ssize_t text_write(struct file *f, struct uio *u, off_t *pos, int flags)
+{
+    const struct pseudo_node *n = f->inode->private;
+    char text[PSEUDO_WRITE_MAX + 1];
+    if (!n->entry->store)
+        return -EPERM;
+    if (u->left > PSEUDO_WRITE_MAX)
+        return -EINVAL;
+    if (u->left == 0)
+        return 0;
+    ssize_t size = uio_copy_in(u, text, u->left);
+    if (size < 0)
+        return size;
+    text[size] = '\0';
+    int r = n->entry->store(n, text, (size_t)size);
+    if (r < 0)
+        return r;
+    *pos += size;
+    return size;
+}
+
+static off_t text_lseek(struct file *f, off_t offset, int whence)
+{
+    if (whence == SEEK_CUR) {
+        if (__builtin_add_overflow(f->pos, offset, &offset))
+            return -EOVERFLOW;
+    } else if (whence != SEEK_SET) {
+        return -EINVAL;
+    }
+    if (offset < 0)
+        return -EINVAL;
+    f->pos = offset;
+    return offset;
+}
+
+const struct file_ops pseudo_text_ops = {
+    .open = text_open,
+    .release = text_release,
+    .read = text_read,
+    .write = text_write,
+    .lseek = text_lseek,
+};
