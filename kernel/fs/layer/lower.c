@@ -49,6 +49,7 @@ struct lower *lower_new(struct lower *parent, const char *name, bool is_dir)
         return NULL;
     l->parent = lower_get(parent);
     l->depth = parent->depth + 1;
+    l->public_only = parent->public_only;
     return l;
 }
 
@@ -71,14 +72,23 @@ void lower_put(struct lower *l)
     }
 }
 
-/* The file must still be what it was when its name was looked up: nothing that blocks or acts. */
-static int check_regular(int fd)
+/*
+ * The file must still be what it was when its name was looked up: nothing that blocks or acts. And
+ * a kernel that was started by root on the host must not read for its guests what root alone may.
+ */
+static int check_opened(const struct lower *l, int fd)
 {
     struct stat st;
-    if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode))
+    mode_t needed = l->is_dir ? S_IROTH | S_IXOTH : S_IROTH;
+    int r = fstat(fd, &st) < 0 ? -errno : 0;
+    if (r == 0 && !l->is_dir && !S_ISREG(st.st_mode))
+        r = -ENOENT;
+    if (r == 0 && l->public_only && (st.st_mode & needed) != needed)
+        r = -EACCES;
+    if (r == 0)
         return fd;
     close(fd);
-    return -ENOENT;
+    return r;
 }
 
 int lower_open(struct lower *l)
@@ -96,8 +106,8 @@ int lower_open(struct lower *l)
         return dir;
     int fd = open_beneath(dir, l->name,
                           l->is_dir ? O_PATH | O_DIRECTORY : O_RDONLY | O_NONBLOCK | O_NOCTTY);
-    if (fd >= 0 && !l->is_dir)
-        fd = check_regular(fd);
+    if (fd >= 0 && (!l->is_dir || l->public_only))
+        fd = check_opened(l, fd);
     if (fd >= 0)
         fdcache_opened(&l->fd, fd);
     return fd;

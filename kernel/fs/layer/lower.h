@@ -18,6 +18,7 @@ struct lower {
     struct lower *parent; /* counted; NULL: a root, whose descriptor was handed over */
     struct cached_fd fd;  /* of a directory: O_PATH; of a file: O_RDONLY */
     bool is_dir;
+    bool public_only; /* what not everybody on the host may read can't be opened; inherited */
     unsigned depth;
     char name[];
 };

@@ -170,6 +170,7 @@ static int add_from_host(struct dentry *parent, const char *name, struct hostfd 
     struct lower *lower = lower_new_root(fd, is_dir);
     if (!lower)
         return -ENOMEM;
+    lower->public_only = true; /* the machine's own directories; an image of its own is whole */
     struct inode *i = layer_inode_from(parent->super, lower, &st);
     if (!i)
         return -ENOMEM;
