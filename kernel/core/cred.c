@@ -1,6 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kernel/core/cred.h"
 
+const struct cred cred_kernel = {
+    .refs = 1,
+    .cap_permitted = CAP_ALL,
+    .cap_effective = CAP_ALL,
+    .cap_bounding = CAP_ALL,
+};
+
 struct cred *cred_new(uid_t uid, gid_t gid)
 {
     struct cred *c = calloc(1, sizeof(*c));

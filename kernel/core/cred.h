@@ -22,6 +22,9 @@ struct cred {
     bool no_new_privs;
 };
 
+/* The kernel's own, for its work on the tree: root with all capabilities. Borrowed for ever. */
+extern const struct cred cred_kernel;
+
 /* NULL when out of memory. uid 0 gets all capabilities. */
 struct cred *cred_new(uid_t uid, gid_t gid);
 struct cred *cred_copy(const struct cred *c);

@@ -29,7 +29,7 @@ static struct msg_queue *queue_of(struct ipc_object *o)
 
 /* ---- messages ---- */
 
-struct message *message_new(long type, size_t size)
+struct message *sysv_message_new(long type, size_t size)
 {
     size_t cost = sizeof(struct message) + size;
     if (memory_total + cost > LIMIT_MSG_TOTAL_BYTES)
@@ -46,13 +46,13 @@ struct message *message_new(long type, size_t size)
 
 struct message *message_copy(const struct message *m)
 {
-    struct message *copy = message_new(m->type, m->size);
+    struct message *copy = sysv_message_new(m->type, m->size);
     if (copy)
         memcpy(copy->text, m->text, m->size);
     return copy;
 }
 
-void message_free(struct message *m)
+void sysv_message_free(struct message *m)
 {
     if (!m)
         return;
@@ -211,7 +211,7 @@ void msg_remove(struct msg_queue *q)
     ipc_remove(&queues, &q->object);
     while ((m = list_first(&q->messages, struct message, link))) {
         unlink_message(q, m);
-        message_free(m);
+        sysv_message_free(m);
     }
     waitq_done(&q->senders);
     waitq_done(&q->receivers);

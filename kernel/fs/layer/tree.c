@@ -91,11 +91,10 @@ static int layer_mknod(struct inode *dir, struct dentry *d, mode_t mode, uint64_
                        gid_t gid)
 {
     struct inode *i;
-    if (S_ISCHR(mode) || S_ISBLK(mode))
-        return -EPERM;
     int r = layer_inode_new(dir->super, mode, uid, gid, &i);
     if (r < 0)
         return r;
+    i->rdev = rdev;
     layer_publish(d, i);
     dir_changed(dir, 0);
     return 0;

@@ -165,3 +165,13 @@ static inline bool discipline_is_control(uint8_t c)
 {
     return c < 0x20 || c == 0x7f;
 }
+
+/* Letters as Linux's own table has them (lib/ctype.c of its sources): those of Latin-1 count. */
+static inline bool discipline_is_upper(uint8_t c)
+{
+    return (c >= 'A' && c <= 'Z') || (c >= 0xc0 && c <= 0xde && c != 0xd7);
+}
+static inline bool discipline_is_lower(uint8_t c)
+{
+    return (c >= 'a' && c <= 'z') || (c >= 0xdf && c != 0xf7);
+}

@@ -96,12 +96,9 @@ static void raise_signal(struct discipline *d, int sig, uint8_t c)
 
 enum erase_kind { ERASE_CHARACTER, ERASE_WORD, ERASE_LINE };
 
-/* Letters as Linux's own table has them: those of Latin-1 count. */
 static bool is_word(uint8_t c)
 {
-    if (c >= 0xc0)
-        return c != 0xd7 && c != 0xf7;
-    return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || c == '_';
+    return (c >= '0' && c <= '9') || c == '_' || discipline_is_upper(c) || discipline_is_lower(c);
 }
 
 /* The columns that the line has after its last tab, or since it began. */
@@ -296,8 +293,8 @@ static uint8_t strip(const struct discipline *d, uint8_t c)
 {
     if (discipline_has_iflag(d, ISTRIP))
         c &= 0x7f;
-    if (discipline_has_iflag(d, IUCLC) && discipline_has_lflag(d, IEXTEN) && c >= 'A' && c <= 'Z')
-        c = (uint8_t)(c - 'A' + 'a');
+    if (discipline_has_iflag(d, IUCLC) && discipline_has_lflag(d, IEXTEN) && discipline_is_upper(c))
+        c += 'a' - 'A';
     return c;
 }
 

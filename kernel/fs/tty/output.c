@@ -80,8 +80,8 @@ static void put_processed(struct discipline *d, uint8_t c)
     default:
         if (discipline_is_control(c))
             break;
-        if (discipline_has_oflag(d, OLCUC) && c >= 'a' && c <= 'z')
-            c = (uint8_t)(c - 'a' + 'A');
+        if (discipline_has_oflag(d, OLCUC) && discipline_is_lower(c))
+            c -= 'a' - 'A';
         if (!discipline_is_continuation(d, c))
             d->column++;
         break;

@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * The order matters: namespaces and root while there are capabilities, then everything is given up,
+ * then the filter, after which no call of the child is run without the kernel's word.
+ *
+ * The child can't report by a call once the filter is there, so it publishes the listener's number in
+ * shared memory and wakes a futex, both of which need no notification.
+ */
+#include "kernel/boot/init.h"
+
+#include "kernel/host/filter.h"
+#include "kernel/sys/table.h"
+
+#include <fcntl.h>
+#include <linux/filter.h>
+#include <linux/futex.h>
+#include <linux/seccomp.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <sys/mman.h>
+#include <sys/mount.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+
+#define WAIT_STEP_NS (20 * NSEC_PER_MSEC)
+
+struct handshake {
+    uint32_t done; /* futex: 0 not yet, 1 listener is set, 2 failed */
+    int listener;
+    struct setup_error error;
+};
+
+static void publish(struct handshake *h, uint32_t done)
+{
+    __atomic_store_n(&h->done, done, __ATOMIC_RELEASE);
+    syscall(SYS_futex, &h->done, FUTEX_WAKE, 1, NULL, NULL, 0);
+}
+
+static int enter_shadow(struct setup_error *e)
+{
+    if (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0)
+        return setup_fail(e, errno, "make the tasks' mounts private");
+    if (mount("/shadow/root", "/shadow/root", NULL, MS_BIND, NULL) < 0 ||
+        chdir("/shadow/root") < 0 || syscall(SYS_pivot_root, ".", ".") < 0 ||
+        umount2(".", MNT_DETACH) < 0 || chdir("/") < 0)
+        return setup_fail(e, errno, "enter the tasks' root");
+    return 0;
+}
+
+/* What the host enforces on each task whatever the kernel thinks. */
+static int limit_host_resources(struct setup_error *e)
+{
+    const struct rlimit none = {0, 0};
+    struct rlimit files;
+    if (setrlimit(RLIMIT_CORE, &none) < 0 || setrlimit(RLIMIT_MSGQUEUE, &none) < 0)
+        return setup_fail(e, errno, "set a resource limit");
+    if (getrlimit(RLIMIT_NOFILE, &files) == 0) {
+        files.rlim_cur = files.rlim_max;
+        setrlimit(RLIMIT_NOFILE, &files);
+    }
+    return 0;
+}
+
+static int install_filter(struct handshake *h)
+{
+    static struct sock_filter program[FILTER_MAX_INSTRUCTIONS];
+    int size = syscall_filter(program, ARRAY_SIZE(program));
+    if (size < 0)
+        return setup_fail(&h->error, -size, "build the system-call filter");
+    struct sock_fprog prog = {(unsigned short)size, program};
+    long fd = syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER,
+                      SECCOMP_FILTER_FLAG_NEW_LISTENER | SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV,
+                      &prog);
+    if (fd < 0)
+        return setup_fail(&h->error, errno, "install the system-call filter");
+    h->listener = (int)fd;
+    return 0;
+}
+
+static _noreturn_ void child_main(struct handshake *h)
+{
+    const char *const argv[] = {"init", NULL}, *const envp[] = {NULL};
+    prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
+    prctl(PR_SET_NAME, "init", 0, 0, 0);
+    int r = enter_shadow(&h->error);
+    if (r == 0)
+        r = limit_host_resources(&h->error);
+    if (r == 0)
+        r = setup_drop_privileges(&h->error);
+    /* Ended children are reaped by the host at once; stays so over fork and exec. */
+    signal(SIGCHLD, SIG_IGN);
+    setsid();
+    if (r == 0 && syscall(SYS_close_range, 0, ~0U, 0) < 0)
+        r = setup_fail(&h->error, errno, "close the kernel's descriptors");
+    if (r == 0)
+        r = install_filter(h);
+    publish(h, r == 0 ? 1 : 2);
+    if (r == 0)
+        syscall(SYS_execve, "/init", argv, envp);
+    _exit(127);
+}
+
+/* True once the child has published; false when it died before. */
+static bool await(struct handshake *h, pid_t pid)
+{
+    const struct timespec step = {0, WAIT_STEP_NS};
+    while (__atomic_load_n(&h->done, __ATOMIC_ACQUIRE) == 0) {
+        syscall(SYS_futex, &h->done, FUTEX_WAIT, 0, &step, NULL, 0);
+        if (waitpid(pid, NULL, WNOHANG) == pid)
+            return __atomic_load_n(&h->done, __ATOMIC_ACQUIRE) != 0;
+    }
+    return true;
+}
+
+int init_start(struct hostfd *ret_listener, pid_t *ret_host_pid, struct setup_error *e)
+{
+    struct handshake *h = mmap(NULL, sizeof(*h), PROT_READ | PROT_WRITE,
+                               MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (h == MAP_FAILED)
+        return setup_fail(e, errno, "shared memory");
+    pid_t pid = (pid_t)syscall(SYS_clone, CLONE_NEWPID | CLONE_NEWNS | SIGCHLD, 0, 0, 0, 0);
+    if (pid == 0)
+        child_main(h);
+    if (pid < 0)
+        return setup_fail(e, errno, "make the tasks' PID namespace");
+    if (!await(h, pid))
+        return setup_fail(e, ECHILD, "the first task died");
+    if (h->done == 2) {
+        *e = h->error;
+        return -EIO;
+    }
+    _cleanup_close_ int pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
+    int listener = pidfd < 0 ? -1 : (int)syscall(SYS_pidfd_getfd, pidfd, h->listener, 0);
+    if (listener < 0)
+        return setup_fail(e, errno, "take the filter's listener");
+    munmap(h, sizeof(*h));
+    ret_listener->n = listener;
+    *ret_host_pid = pid;
+    return 0;
+}

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kernel/boot/loop.h"
+
+#include "kernel/boot/trace.h"
+#include "kernel/core/kernel.h"
+#include "kernel/host/host.h"
+#include "kernel/proc/exec.h"
+#include "kernel/proc/process.h"
+#include "kernel/sys/table.h"
+
+#include <signal.h>
+
+static bool stopping;
+
+void loop_stop(void)
+{
+    stopping = true;
+}
+
+/*
+ * The end of a call, just before its answer is sent. A temporary mask (ppoll and kin) ends with the
+ * call, but for when a handler is about to run: then it goes into the handler's frame.
+ */
+static void on_call_end(struct call *c, long result)
+{
+    struct thread *t = c->thread;
+    if (!t)
+        return;
+    if (kernel.config.trace)
+        trace_call(c, result);
+    t->call = NULL;
+    if (t->signals.restore_mask && !t->signals.kicked)
+        signal_end_temporary_mask(t);
+    if (t->dead && t != process_leader(t->process))
+        thread_free(t);
+}
+
+/* A task that no embryo explains must not go on. */
+static void refuse_stranger(const struct seccomp_notif *n)
+{
+    if (host->is_valid(n->id))
+        host->signal_thread((pid_t)n->pid, (pid_t)n->pid, SIGKILL);
+    host->answer(n->id, -ENOSYS);
+}
+
+static void dispatch(const struct seccomp_notif *n)
+{
+    struct thread *t = thread_for_notification((pid_t)n->pid);
+    if (!t) {
+        refuse_stranger(n);
+        return;
+    }
+    /* What it was doing is over, whether the kernel was told or not (exec by another thread). */
+    if (t->call)
+        call_abandon(t->call);
+    if (t->exec && !t->exec->loading && n->data.nr != SYS_GLOVEBOX_EXEC)
+        exec_cancel(t);
+    const struct syscall_row *row = syscall_row(n->data.nr);
+    struct call *c = row->handler ? call_new() : NULL;
+    if (!c) {
+        host->answer(n->id, row->handler ? -ENOMEM : -row->error);
+        return;
+    }
+    c->id = n->id;
+    c->thread = t;
+    c->memory = (struct guest_memory){t->host_tid};
+    c->resume = &t->resume;
+    c->handler = row->handler;
+    c->nr = n->data.nr;
+    c->ip = n->data.instruction_pointer;
+    for (int i = 0; i < 6; i++)
+        c->arg[i] = n->data.args[i];
+    t->call = c;
+    if (kernel.config.trace)
+        c->started_ns = clock_monotonic_ns();
+    call_run(c);
+}
+
+void loop_run(void)
+{
+    call_on_end = on_call_end;
+    while (!stopping) {
+        struct seccomp_notif n;
+        bool busy = call_run_woken();
+        if (stopping)
+            break;
+        int64_t deadline = busy ? 0 : timer_next_ns();
+        int r = host->receive(&n, deadline);
+        if (r == 0)
+            dispatch(&n);
+        else if (r == -ENODEV)
+            break;
+        if (timer_next_ns() != TIMER_NEVER)
+            timer_run(clock_monotonic_ns());
+    }
+}

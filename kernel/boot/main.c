@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * The kernel of one sandbox, from start to end. Its starter (sandbox/start.c) has made the namespaces
+ * and put the descriptors of lib/base/control.h in place.
+ */
+#include "kernel/boot/control.h"
+#include "kernel/boot/init.h"
+#include "kernel/boot/loop.h"
+#include "kernel/boot/program.h"
+#include "kernel/boot/spec.h"
+#include "kernel/boot/tree.h"
+#include "kernel/core/kernel.h"
+#include "kernel/core/timer.h"
+#include "kernel/host/host.h"
+#include "kernel/proc/jobs.h"
+#include "kernel/proc/limits.h"
+#include "kernel/proc/process.h"
+#include "lib/base/map.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <sys/prctl.h>
+#include <sys/random.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+
+struct kernel kernel;
+
+void kernel_random(void *data, size_t size)
+{
+    char *at = data;
+    while (size > 0) {
+        ssize_t n = getrandom(at, size, 0);
+        if (n < 0 && errno != EINTR)
+            kernel_panic(__FILE__, __LINE__, "getrandom");
+        if (n > 0) {
+            at += n;
+            size -= (size_t)n;
+        }
+    }
+}
+
+void kernel_log(const char *format, ...)
+{
+    char line[1024];
+    va_list args;
+    va_start(args, format);
+    int n = vsnprintf(line, sizeof(line), format, args);
+    va_end(args);
+    if (n > 0)
+        control_send(CONTROL_LOG, 0, line, MIN((size_t)n, sizeof(line) - 1));
+}
+
+void kernel_panic(const char *file, int line, const char *what)
+{
+    kernel_log("kernel failure at %s:%d: %s", file, line, what);
+    /* The first process of the namespace: everything in the sandbox ends with it. */
+    _exit(1);
+}
+
+static _noreturn_ void fail(int status, const char *text)
+{
+    control_send(CONTROL_FAILED, status, text, strlen(text));
+    _exit(status);
+}
+
+static void fill_config(const struct spec *spec)
+{
+    uint64_t seed;
+    snprintf(kernel.config.hostname, sizeof(kernel.config.hostname), "%s", spec->hostname);
+    snprintf(kernel.config.domainname, sizeof(kernel.config.domainname), "(none)");
+    kernel.config.cpu_count = (int)spec->cpus;
+    kernel.config.memory_bytes = spec->memory_bytes;
+    kernel.config.disk_bytes = spec->disk_bytes;
+    kernel.config.inode_count = 1000000;
+    kernel.config.trace = spec->trace;
+    kernel.boot_monotonic_ns = clock_monotonic_ns();
+    kernel.boot_realtime_ns = clock_realtime_ns();
+    kernel_random(&seed, sizeof(seed));
+    map_seed(seed);
+    kernel_random(kernel.boot_id, sizeof(kernel.boot_id));
+}
+
+static void raise_descriptor_limit(void)
+{
+    struct rlimit files;
+    if (getrlimit(RLIMIT_NOFILE, &files) == 0) {
+        files.rlim_cur = files.rlim_max;
+        setrlimit(RLIMIT_NOFILE, &files);
+    }
+}
+
+/* The init is the one process that the kernel makes itself; all others come from embryos. */
+static int adopt_init(pid_t host_pid)
+{
+    struct path root = {vfs_root_mount, vfs_root_mount->root};
+    struct process *p = process_new(NULL, 1, host_pid);
+    if (!p)
+        return -ENOMEM;
+    struct thread *t = process_leader(p);
+    t->files = fdtable_new();
+    t->fs = fs_context_new(root, root, 022);
+    t->cred = cred_new(0, 0);
+    p->space = space_new();
+    p->actions = signal_actions_new();
+    snprintf(t->name, sizeof(t->name), "init");
+    if (!t->files || !t->fs || !t->cred || !p->space || !p->actions)
+        return -ENOMEM;
+    limits_defaults(p->rlimits);
+    process_init = p;
+    return process_setsid(p);
+}
+
+int main(void)
+{
+    struct spec spec;
+    struct world world;
+    struct setup_error error = {""};
+    struct hostfd listener;
+    const char *bad;
+    pid_t init_host_pid;
+    bool fast;
+
+    signal(SIGPIPE, SIG_IGN);
+    raise_descriptor_limit();
+    int r = spec_read(CONTROL_SPEC_FD, &spec, &bad);
+    if (r < 0) {
+        setup_fail(&error, -r, "bad specification at %s", bad);
+        fail(STATUS_FAILED, error.text);
+    }
+    close(CONTROL_SPEC_FD);
+    fill_config(&spec);
+    if (setup_world(&spec, &world, &error) < 0 || tree_build(&spec, &world, &error) < 0 ||
+        init_start(&listener, &init_host_pid, &error) < 0 ||
+        setup_drop_privileges(&error) < 0)
+        fail(STATUS_FAILED, error.text);
+    prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
+    if (host_linux_start(listener, kernel.proc_dir, &fast) < 0 || control_start() < 0 ||
+        adopt_init(init_host_pid) < 0)
+        fail(STATUS_FAILED, "out of resources while starting");
+    r = program_start(&spec, &error);
+    if (r < 0)
+        fail(-r, error.text);
+    loop_run();
+    return 0;
+}

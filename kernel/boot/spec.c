@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kernel/boot/spec.h"
+
+#include "lib/base/buf.h"
+#include "lib/base/control.h"
+
+#define DEFAULT_DISK_BYTES   (10ULL << 30)
+#define DEFAULT_MEMORY_BYTES (2ULL << 30)
+#define RECORD_MAX           65536
+
+static int read_all(int fd, struct buf *b)
+{
+    char piece[65536];
+    for (;;) {
+        ssize_t n = read(fd, piece, sizeof(piece));
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n <= 0)
+            return n < 0 ? -errno : 0;
+        int r = buf_append(b, piece, (size_t)n);
+        if (r < 0)
+            return r;
+    }
+}
+
+static bool parse_number(const char *s, uint64_t max, uint64_t *ret)
+{
+    char *end;
+    if (*s < '0' || *s > '9')
+        return false;
+    errno = 0;
+    unsigned long long v = strtoull(s, &end, 10);
+    if (errno || *end || v > max)
+        return false;
+    *ret = v;
+    return true;
+}
+
+static bool parse_unsigned(const char *s, unsigned *ret)
+{
+    uint64_t v;
+    if (!parse_number(s, 65535, &v))
+        return false;
+    *ret = (unsigned)v;
+    return true;
+}
+
+static bool parse_flag(const char *s, bool *ret)
+{
+    if (strcmp(s, "0") && strcmp(s, "1"))
+        return false;
+    *ret = s[0] == '1';
+    return true;
+}
+
+static bool take_tmpfs(struct spec *s, char *value)
+{
+    struct spec_tmpfs *t = &s->tmpfs[s->tmpfs_count];
+    char *colon = strchr(value, ':');
+    *t = (struct spec_tmpfs){value, UINT64_MAX};
+    if (colon) {
+        *colon = '\0';
+        if (!parse_number(colon + 1, INT64_MAX, &t->max_bytes))
+            return false;
+    }
+    s->tmpfs_count++;
+    return value[0] == '/';
+}
+
+static bool take_mount(struct spec *s, const char *key, const char *value)
+{
+    if (!strcmp(key, "mount.guest")) {
+        s->mounts[s->mount_count++] = (struct spec_mount){.guest = value};
+        return value[0] == '/';
+    }
+    if (s->mount_count == 0)
+        return false;
+    struct spec_mount *m = &s->mounts[s->mount_count - 1];
+    if (!strcmp(key, "mount.host")) {
+        m->host = value;
+        return value[0] == '/';
+    }
+    m->read_only = !strcmp(value, "ro");
+    return !strcmp(key, "mount.mode") && (m->read_only || !strcmp(value, "rw"));
+}
+
+static bool take_record(struct spec *s, const char *key, char *value)
+{
+    const struct {
+        const char *key;
+        const char **to;
+    } strings[] = {
+        {"image", &s->image},       {"workdir", &s->workdir}, {"user", &s->user},
+        {"hostname", &s->hostname}, {"store", &s->store},
+    };
+    for (size_t i = 0; i < ARRAY_SIZE(strings); i++) {
+        if (!strcmp(key, strings[i].key)) {
+            *strings[i].to = value;
+            return true;
+        }
+    }
+    if (!strcmp(key, "arg")) {
+        s->argv[s->argc++] = value;
+        return true;
+    }
+    if (!strcmp(key, "env")) {
+        s->envp[s->envc++] = value;
+        return strchr(value, '=') != NULL;
+    }
+    if (!strcmp(key, "tmpfs"))
+        return take_tmpfs(s, value);
+    if (!strncmp(key, "mount.", 6))
+        return take_mount(s, key, value);
+    if (!strcmp(key, "tty"))
+        return parse_flag(value, &s->tty);
+    if (!strcmp(key, "trace"))
+        return parse_flag(value, &s->trace);
+    if (!strcmp(key, "rows"))
+        return parse_unsigned(value, &s->rows);
+    if (!strcmp(key, "columns"))
+        return parse_unsigned(value, &s->columns);
+    if (!strcmp(key, "cpus"))
+        return parse_unsigned(value, &s->cpus);
+    if (!strcmp(key, "memory_bytes"))
+        return parse_number(value, INT64_MAX, &s->memory_bytes);
+    if (!strcmp(key, "disk_bytes"))
+        return parse_number(value, INT64_MAX, &s->disk_bytes);
+    return false;
+}
+
+static bool is_complete(const struct spec *s)
+{
+    for (size_t i = 0; i < s->mount_count; i++)
+        if (!s->mounts[i].host)
+            return false;
+    return s->argc > 0 && s->image && (!strcmp(s->image, "host") || s->image[0] == '/');
+}
+
+int spec_read(int fd, struct spec *ret, const char **ret_bad)
+{
+    struct buf b = BUF_INIT(CONTROL_SPEC_MAX_BYTES);
+    *ret_bad = "the specification as a whole";
+    int r = read_all(fd, &b);
+    if (r < 0)
+        return r;
+    size_t records = 0;
+    for (size_t i = 0; i < b.size; i++)
+        records += b.data[i] == '\0';
+    if (b.size == 0 || b.data[b.size - 1] != '\0' || records > RECORD_MAX)
+        return -EINVAL;
+    struct spec s = {
+        .text = b.data,
+        .hostname = "glovebox",
+        .user = "user",
+        .store = "/var/tmp",
+        .disk_bytes = DEFAULT_DISK_BYTES,
+        .memory_bytes = DEFAULT_MEMORY_BYTES,
+        .cpus = 2,
+        .argv = calloc(records + 1, sizeof(char *)),
+        .envp = calloc(records + 1, sizeof(char *)),
+        .mounts = calloc(records + 1, sizeof(struct spec_mount)),
+        .tmpfs = calloc(records + 1, sizeof(struct spec_tmpfs)),
+    };
+    if (!s.argv || !s.envp || !s.mounts || !s.tmpfs)
+        return -ENOMEM;
+    for (char *at = b.data, *next; at < b.data + b.size; at = next) {
+        next = at + strlen(at) + 1;
+        char *equals = strchr(at, '=');
+        *ret_bad = at;
+        if (!equals)
+            return -EINVAL;
+        *equals = '\0';
+        if (!take_record(&s, at, equals + 1))
+            return -EINVAL;
+    }
+    *ret_bad = "something is missing";
+    if (!is_complete(&s))
+        return -EINVAL;
+    *ret = s;
+    return 0;
+}

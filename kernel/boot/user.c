@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kernel/boot/user.h"
+
+#include "kernel/core/memory.h"
+
+#include <stdio.h>
+
+#define FILE_MAX_BYTES (256u * 1024)
+#define FIELDS         7
+
+/* The whole file, NUL-terminated, or NULL. */
+static char *read_file(const struct walk_base *base, const char *name)
+{
+    struct path p;
+    struct file *f;
+    if (walk_path(base, name, WALK_FOLLOW, &p, NULL) < 0)
+        return NULL;
+    int r = vfs_open_path(p, &cred_kernel, O_RDONLY, &f);
+    path_put(&p);
+    if (r < 0)
+        return NULL;
+    char *text = malloc(FILE_MAX_BYTES);
+    ssize_t n = text ? file_read_kernel(f, text, FILE_MAX_BYTES - 1, 0) : -ENOMEM;
+    file_put(f);
+    if (n < 0) {
+        free(text);
+        return NULL;
+    }
+    text[n] = '\0';
+    return text;
+}
+
+/* Cuts one line into its fields; missing ones are "". */
+static void split(char *line, char *fields[FIELDS])
+{
+    for (int i = 0; i < FIELDS; i++) {
+        fields[i] = line ? line : "";
+        line = line ? strchr(line, ':') : NULL;
+        if (line)
+            *line++ = '\0';
+    }
+}
+
+static bool parse_id(const char *s, uint32_t *ret)
+{
+    char *end;
+    if (*s < '0' || *s > '9')
+        return false;
+    unsigned long long v = strtoull(s, &end, 10);
+    if (*end || v >= UINT32_MAX)
+        return false;
+    *ret = (uint32_t)v;
+    return true;
+}
+
+static int find_in_passwd(char *passwd, const char *name, struct user *ret)
+{
+    uint32_t wanted;
+    bool by_number = parse_id(name, &wanted);
+    for (char *line = strtok_r(passwd, "\n", &passwd); line; line = strtok_r(NULL, "\n", &passwd)) {
+        char *f[FIELDS];
+        uint32_t uid, gid;
+        split(line, f);
+        if (!parse_id(f[2], &uid) || !parse_id(f[3], &gid))
+            continue;
+        if (by_number ? uid != wanted : strcmp(f[0], name) != 0)
+            continue;
+        ret->uid = uid;
+        ret->gid = gid;
+        snprintf(ret->home, sizeof(ret->home), "%s", f[5][0] == '/' ? f[5] : "/");
+        return 0;
+    }
+    if (!by_number)
+        return -ENOENT;
+    ret->uid = wanted;
+    return 0;
+}
+
+static bool is_member(char *members, const char *name)
+{
+    for (char *m = strtok_r(members, ",", &members); m; m = strtok_r(NULL, ",", &members))
+        if (!strcmp(m, name))
+            return true;
+    return false;
+}
+
+/* The supplementary groups of name, and the number of the group `wanted` (NULL: not asked). */
+static int read_groups(char *group, const char *name, const char *wanted, struct user *ret)
+{
+    int found = wanted ? -ENOENT : 0;
+    for (char *line = strtok_r(group, "\n", &group); line; line = strtok_r(NULL, "\n", &group)) {
+        char *f[FIELDS];
+        uint32_t gid;
+        split(line, f);
+        if (!parse_id(f[2], &gid))
+            continue;
+        if (wanted && !strcmp(f[0], wanted)) {
+            ret->gid = gid;
+            found = 0;
+        }
+        if (is_member(f[3], name) && ret->group_count < USER_GROUPS_MAX)
+            ret->groups[ret->group_count++] = gid;
+    }
+    return found;
+}
+
+int user_find(const struct walk_base *base, const char *text, struct user *ret)
+{
+    char name[256];
+    struct user user = {.home = "/"};
+    if ((size_t)snprintf(name, sizeof(name), "%s", text) >= sizeof(name) || !*name)
+        return -EINVAL;
+    char *group_name = strchr(name, ':');
+    if (group_name)
+        *group_name++ = '\0';
+    char *passwd = read_file(base, "/etc/passwd"), *group = read_file(base, "/etc/group");
+    char nothing[1] = "", nothing_too[1] = "";
+    int r = find_in_passwd(passwd ? passwd : nothing, name, &user);
+    uint32_t gid;
+    if (r == 0 && group_name && parse_id(group_name, &gid)) {
+        user.gid = gid;
+        group_name = NULL;
+    }
+    if (r == 0)
+        r = read_groups(group ? group : nothing_too, name, group_name, &user);
+    free(passwd);
+    free(group);
+    if (r == 0)
+        *ret = user;
+    return r;
+}

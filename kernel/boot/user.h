@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Users of the sandbox: what its /etc/passwd and /etc/group say.
+ */
+#pragma once
+
+#include "kernel/fs/vfs.h"
+
+#define USER_GROUPS_MAX 32
+
+struct user {
+    uid_t uid;
+    gid_t gid;
+    char home[256];
+    gid_t groups[USER_GROUPS_MAX];
+    size_t group_count;
+};
+
+/*
+ * text: NAME, UID, NAME:GROUP or UID:GID. A number need not be in the files (home is "/" then).
+ * -ENOENT: no such name; -EINVAL.
+ */
+int user_find(const struct walk_base *base, const char *text, struct user *ret);

@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * One system call of a task, from its notification to its answer.
+ *
+ * A handler is `long sys_NAME(struct call *c)`. It returns the result (0 or more), a negative errno, or
+ *   CALL_PARKED   it has to wait: call_wait_on() named what for, and call_park() returned this value;
+ *   CALL_HOST     the host is to run the call as it stands. Only for calls whose arguments are
+ *                 registers (or which the host re-checks): see the table.
+ *
+ * Parking. A parked call holds its notification and nothing else of the handler: when one of the queues
+ * it waits on is woken, when its deadline passes, the handler is run again from its start with the
+ * same arguments, and decides anew. So handlers are written as "try; if nothing could be done, park".
+ * What must survive from run to run stands in the call: `deadline_ns` (set once, from the first run),
+ * `progress` (bytes already transferred; an interrupted call with progress answers it), `state` (a
+ * word and a pointer of the handler's own with a release function).
+ *
+ * Signals. call_interrupt() ends a parked call the way Linux would, by the kind given to call_park():
+ *   RESTART_SYS     -ERESTARTSYS: restarted if the guest's handler has SA_RESTART, EINTR if not
+ *   RESTART_NOHAND  -ERESTARTNOHAND: EINTR if a handler runs, restarted else (pause, poll, select, ...)
+ *   RESTART_NEVER   EINTR always (epoll_wait, sigtimedwait, ...; see signal(7))
+ *   RESTART_NONE    can't be interrupted
+ */
+#pragma once
+
+#include "kernel/core/memory.h"
+#include "kernel/core/timer.h"
+#include "kernel/core/waitq.h"
+
+struct thread;
+
+#define CALL_PARKED ((long)0x80000000L << 16)
+#define CALL_HOST   (CALL_PARKED + 1)
+/* The task is gone or will never read an answer (exec of a sibling): nothing is sent. */
+#define CALL_DROP   (CALL_PARKED + 2)
+
+#define CALL_NO_DEADLINE INT64_MAX
+
+/* The internal restart codes of Linux (include/linux/errno.h of its sources). */
+#define ERESTARTSYS    512
+#define ERESTARTNOHAND 514
+
+enum call_restart { RESTART_SYS, RESTART_NOHAND, RESTART_NEVER, RESTART_NONE };
+
+/*
+ * What a thread keeps of a call that a signal made it restart, so that the same call of the same
+ * instruction goes on with its first deadline.
+ */
+struct call_resume {
+    bool valid;
+    int nr;
+    uint64_t ip, arg[6];
+    int64_t deadline_ns;
+};
+
+/* A link between a parked call and one queue. */
+struct call_wait {
+    struct wait_entry entry;
+    struct call *call;
+};
+
+#define CALL_INLINE_WAITS 2
+
+struct call {
+    uint64_t id; /* of the notification */
+    struct thread *thread;
+    struct guest_memory memory;  /* of the task */
+    struct call_resume *resume;  /* the thread's */
+    long (*handler)(struct call *c);
+    int nr;
+    uint64_t arg[6];
+    uint64_t ip; /* where the task's next instruction is */
+
+    bool parked;
+    bool timed_out;   /* the deadline has passed: this run must not park again */
+    enum call_restart restart;
+    int64_t deadline_ns; /* CLOCK_MONOTONIC, or CALL_NO_DEADLINE */
+    struct timer timer;
+    struct list run_link; /* on the run queue once woken */
+
+    struct call_wait inline_wait[CALL_INLINE_WAITS];
+    struct call_wait **more_waits; /* for calls that wait on many queues: poll, select */
+    size_t wait_count, more_capacity;
+
+    uint64_t progress;
+    uint64_t state_word;
+    void *state;                   /* handler's own; freed by release when the call ends */
+    void (*release)(struct call *c);
+    int64_t started_ns;            /* set only when calls are traced */
+};
+
+/*
+ * The call whose handler is running; NULL outside of handlers (timers, watches, the control channel).
+ * For operations that depend on who asks and are not handed the call: /proc/self, /dev/tty, the
+ * job control of terminals. Set and cleared by whoever runs handlers.
+ */
+extern struct call *call_current;
+
+/* Argument words as the types that Linux takes them for. */
+static inline int call_int(const struct call *c, int i)
+{
+    return (int)(uint32_t)c->arg[i];
+}
+static inline uint32_t call_uint(const struct call *c, int i)
+{
+    return (uint32_t)c->arg[i];
+}
+static inline struct gaddr call_addr(const struct call *c, int i)
+{
+    return (struct gaddr){c->arg[i]};
+}
+
+/* The calling task's memory. */
+static inline struct guest_memory call_memory(const struct call *c)
+{
+    return c->memory;
+}
+
+/* Copies between the calling task and ours: guest_read() and kin on call_memory(). */
+static inline int call_read(const struct call *c, void *dst, struct gaddr src, size_t size)
+{
+    return guest_read(c->memory, dst, src, size);
+}
+static inline int call_write(const struct call *c, struct gaddr dst, const void *src, size_t size)
+{
+    return guest_write(c->memory, dst, src, size);
+}
+
+/* Names a queue whose wake-up runs the handler again. 0 or -ENOMEM. Undone when the call is woken. */
+int call_wait_on(struct call *c, struct waitq *q);
+
+/*
+ * A deadline for the whole call: set by the first run, later runs (also after a restart that a
+ * signal caused, for the same instruction and arguments) keep the first. after_ns < 0: none.
+ */
+void call_set_timeout(struct call *c, int64_t after_ns);
+void call_set_deadline(struct call *c, int64_t when_ns);
+
+/* Parks c; returns CALL_PARKED for the handler to return. */
+long call_park(struct call *c, enum call_restart restart);
+
+/*
+ * For a signal that thread c->thread has to act on. The host signal must have been sent to the
+ * thread before. handler_restarts: a guest handler will run and has SA_RESTART; handler_runs: one will
+ * run at all. Nothing happens to calls that can't be interrupted. True if the call was ended.
+ */
+bool call_interrupt(struct call *c, bool handler_runs, bool handler_restarts);
+
+/* Ends a parked call with this answer from outside of its handler (exec of a sibling, tests). */
+void call_finish(struct call *c, long result);
+
+/* Wakes c as a queue would: its handler runs again from the main loop. */
+void call_wake(struct call *c);
+
+/* The task has died: drops waits and state, answers nothing, frees c. */
+void call_abandon(struct call *c);
+
+/*
+ * For the main loop. call_new: a call from the pool, zeroed, or NULL. call_run: runs the handler and
+ * acts on what it returns. call_run_woken: runs all that were woken; true if there were any.
+ */
+struct call *call_new(void);
+void call_run(struct call *c);
+bool call_run_woken(void);
+
+/* Told of each call that ends, before its answer is sent: tracing and temporary signal masks. */
+extern void (*call_on_end)(struct call *c, long result);

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * What the kernel and its code inside the tasks (loader stub, init) say to each other. The stub is
+ * freestanding: fixed-size words only. Whatever comes from a task is checked as any guest's data.
+ */
+#pragma once
+
+#include <stdint.h>
+
+/* SYS_GLOVEBOX_EXEC(plan): the kernel fills the plan in. */
+#define STUB_SEGMENT_MAX 64
+#define STUB_ARGUMENT_MAX 8192
+
+struct stub_segment {
+    uint64_t address, size; /* whole pages; mapped MAP_FIXED_NOREPLACE */
+    uint64_t protection;
+    uint64_t fd;            /* STUB_FD_*: which file; STUB_ANONYMOUS: zeros */
+    uint64_t offset;
+    uint64_t zero_from, zero_size; /* the tail of the last page that is to be cleared */
+};
+#define STUB_FD_PROGRAM     0
+#define STUB_FD_INTERPRETER 1
+#define STUB_ANONYMOUS      (~0ULL)
+
+struct stub_plan {
+    uint64_t is_init;       /* no program: be the sandbox's init */
+    uint64_t segment_count;
+    struct stub_segment segments[STUB_SEGMENT_MAX];
+    uint64_t entry;         /* where to jump: the interpreter's or the program's */
+    uint64_t phdr, phnum, base, program_entry; /* for the auxiliary vector */
+    uint64_t uid, euid, gid, egid, secure;
+    uint64_t executable_stack;
+    /* A script: argv[0] is replaced by these NUL-terminated strings; else the count is 0. */
+    uint64_t argument_count, argument_bytes;
+    char arguments[STUB_ARGUMENT_MAX];
+};
+
+/* SYS_GLOVEBOX_START(handler, restorer, stub_start, stub_end): the last call before the jump. */
+
+/*
+ * SYS_GLOVEBOX_INIT(what, address): the init's loop.
+ *   INIT_IDLE            answered, when a program is to be started, with the size of its arguments
+ *   INIT_MEMORY, address memory of that size: the kernel writes a struct init_arguments there
+ */
+enum { INIT_IDLE, INIT_MEMORY };
+
+/* Addresses are the init's; the arrays end with 0. The strings follow. */
+struct init_arguments {
+    uint64_t path, argv, envp;
+};

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Everything the kernel asks of the host about tasks goes through this table, so that tests can put
+ * another one in place and make the n-th call fail. kernel/host is the only room that talks to the
+ * host about tasks; files of the image and the store are opened by fs/image and fs/content.
+ *
+ * Sources: seccomp_unotify(2), process_vm_readv(2), pidfd_open(2).
+ */
+#pragma once
+
+#include "kernel/host/hostfd.h"
+
+#include <linux/seccomp.h>
+
+struct host_ops {
+    /*
+     * Waits for a system call of any task; *ret is filled. 0; -EINTR: host_watches were ready and have
+     * run, or deadline_ns (CLOCK_MONOTONIC, INT64_MAX: none) has come; -ENOENT: the caller died
+     * meanwhile; -ENODEV: no task is left.
+     */
+    int (*receive)(struct seccomp_notif *ret, int64_t deadline_ns);
+    /* Answers with a value (>= 0) or negative errno. -ENOENT: the task is gone. */
+    int (*answer)(uint64_t id, int64_t result);
+    /* Lets the host run the call. */
+    int (*run)(uint64_t id);
+    /*
+     * Puts a descriptor at exactly this number into the calling task's host table, close-on-exec.
+     * -EBADF: number over the host's limit; -ENOENT: gone.
+     */
+    int (*place_fd)(uint64_t id, struct hostfd fd, int number);
+    /* The notification still stands: its pid is the task that made it. */
+    bool (*is_valid)(uint64_t id);
+    /* process_vm_readv/writev of one range: bytes or -errno. */
+    ssize_t (*read_memory)(pid_t host_tid, void *dst, uint64_t src, size_t size);
+    ssize_t (*write_memory)(pid_t host_tid, uint64_t dst, const void *src, size_t size);
+    /* tgkill(2) and pidfd_send_signal(2). */
+    int (*signal_thread)(pid_t host_pid, pid_t host_tid, int sig);
+    int (*signal_process)(struct hostfd pidfd, int sig);
+    /* Reads a small file below the kernel's own /proc (relative name), NUL-terminated: size or -errno. */
+    ssize_t (*read_proc)(const char *name, char *buffer, size_t size);
+};
+
+extern const struct host_ops *host;
+extern const struct host_ops host_linux;
+
+/*
+ * Readies host_linux: the listener of the tasks' filter (taken over) and /proc of the kernel's PID
+ * namespace (borrowed). 0 or -errno. *ret_sync: the host has the fast wake-up of Linux 6.6.
+ */
+int host_linux_start(struct hostfd listener, struct hostfd proc_dir, bool *ret_sync);

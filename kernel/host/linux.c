@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * The host layer on Linux. Permitted calls that this needs: ioctl (the seccomp ones), epoll_pwait2,
+ * process_vm_readv, process_vm_writev, tgkill, pidfd_send_signal, openat + read below /proc.
+ */
+#include "kernel/host/host.h"
+#include "kernel/host/watch.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/ioctl.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+
+#ifndef SECCOMP_IOCTL_NOTIF_SET_FLAGS /* Linux 6.6 */
+#define SECCOMP_IOCTL_NOTIF_SET_FLAGS    SECCOMP_IOW(4, __u64)
+#define SECCOMP_USER_NOTIF_FD_SYNC_WAKE_UP (1UL << 0)
+#endif
+
+const struct host_ops *host = &host_linux;
+
+static struct hostfd listener_fd = {-1};
+static struct hostfd proc_fd = {-1};
+
+int host_linux_start(struct hostfd listener, struct hostfd proc_dir, bool *ret_sync)
+{
+    if (!hostfd_is_open(host_watch_epoll()))
+        return -EMFILE;
+    listener_fd = listener;
+    proc_fd = proc_dir;
+    *ret_sync = ioctl(listener.n, SECCOMP_IOCTL_NOTIF_SET_FLAGS,
+                      SECCOMP_USER_NOTIF_FD_SYNC_WAKE_UP) == 0;
+    return 0;
+}
+
+static int linux_receive(struct seccomp_notif *ret, int64_t deadline_ns)
+{
+    uint32_t events;
+    int r = host_watch_wait(listener_fd, deadline_ns, &events);
+    if (r < 0)
+        return r;
+    if (events & EPOLLIN) {
+        memset(ret, 0, sizeof(*ret)); /* the host insists */
+        return ioctl(listener_fd.n, SECCOMP_IOCTL_NOTIF_RECV, ret) < 0 ? -errno : 0;
+    }
+    return events & EPOLLHUP ? -ENODEV : -EINTR;
+}
+
+static int send_answer(struct seccomp_notif_resp *answer)
+{
+    return ioctl(listener_fd.n, SECCOMP_IOCTL_NOTIF_SEND, answer) < 0 ? -errno : 0;
+}
+
+static int linux_answer(uint64_t id, int64_t result)
+{
+    struct seccomp_notif_resp answer = {.id = id};
+    /* The top page of values is errors, as in the host's own calling convention. */
+    if (result < 0 && result >= -4095)
+        answer.error = (int32_t)result;
+    else
+        answer.val = result;
+    return send_answer(&answer);
+}
+
+static int linux_run(uint64_t id)
+{
+    struct seccomp_notif_resp answer = {.id = id, .flags = SECCOMP_USER_NOTIF_FLAG_CONTINUE};
+    return send_answer(&answer);
+}
+
+static int linux_place_fd(uint64_t id, struct hostfd fd, int number)
+{
+    struct seccomp_notif_addfd add = {
+        .id = id,
+        .flags = SECCOMP_ADDFD_FLAG_SETFD,
+        .srcfd = (uint32_t)fd.n,
+        .newfd = (uint32_t)number,
+        .newfd_flags = O_CLOEXEC,
+    };
+    return ioctl(listener_fd.n, SECCOMP_IOCTL_NOTIF_ADDFD, &add) < 0 ? -errno : 0;
+}
+
+static bool linux_is_valid(uint64_t id)
+{
+    return ioctl(listener_fd.n, SECCOMP_IOCTL_NOTIF_ID_VALID, &id) == 0;
+}
+
+static ssize_t linux_read_memory(pid_t host_tid, void *dst, uint64_t src, size_t size)
+{
+    struct iovec local = {dst, size}, remote = {(void *)(uintptr_t)src, size};
+    ssize_t n = process_vm_readv(host_tid, &local, 1, &remote, 1, 0);
+    return n < 0 ? -errno : n;
+}
+
+static ssize_t linux_write_memory(pid_t host_tid, uint64_t dst, const void *src, size_t size)
+{
+    struct iovec local = {(void *)src, size}, remote = {(void *)(uintptr_t)dst, size};
+    ssize_t n = process_vm_writev(host_tid, &local, 1, &remote, 1, 0);
+    return n < 0 ? -errno : n;
+}
+
+static int linux_signal_thread(pid_t host_pid, pid_t host_tid, int sig)
+{
+    return syscall(SYS_tgkill, host_pid, host_tid, sig) < 0 ? -errno : 0;
+}
+
+static int linux_signal_process(struct hostfd pidfd, int sig)
+{
+    return syscall(SYS_pidfd_send_signal, pidfd.n, sig, NULL, 0) < 0 ? -errno : 0;
+}
+
+static ssize_t linux_read_proc(const char *name, char *buffer, size_t size)
+{
+    _cleanup_close_ int fd = openat(proc_fd.n, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+    if (fd < 0)
+        return -errno;
+    size_t done = 0;
+    while (done + 1 < size) {
+        ssize_t n = read(fd, buffer + done, size - 1 - done);
+        if (n < 0)
+            return -errno;
+        if (n == 0)
+            break;
+        done += (size_t)n;
+    }
+    buffer[done] = '\0';
+    return (ssize_t)done;
+}
+
+const struct host_ops host_linux = {
+    .receive = linux_receive,
+    .answer = linux_answer,
+    .run = linux_run,
+    .place_fd = linux_place_fd,
+    .is_valid = linux_is_valid,
+    .read_memory = linux_read_memory,
+    .write_memory = linux_write_memory,
+    .signal_thread = linux_signal_thread,
+    .signal_process = linux_signal_process,
+    .read_proc = linux_read_proc,
+};

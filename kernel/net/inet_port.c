@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kernel/net/inet.h"
+
+#include "kernel/core/kernel.h"
+#include "lib/base/map.h"
+
+/* net.ipv4.ip_local_port_range */
+#define EPHEMERAL_FIRST 32768
+#define EPHEMERAL_COUNT (60999 - EPHEMERAL_FIRST + 1)
+
+static struct map tcp_ports, udp_ports; /* number -> struct inet_port */
+
+static struct map *table_of(int type)
+{
+    return type == SOCK_STREAM ? &tcp_ports : &udp_ports;
+}
+
+/* Two local addresses that one packet could be for. */
+static bool overlaps(const struct inet_socket *a, const struct inet_socket *b)
+{
+    const struct in6_addr *x = &a->local.address, *y = &b->local.address;
+    bool x_any6 = IN6_IS_ADDR_UNSPECIFIED(x), y_any6 = IN6_IS_ADDR_UNSPECIFIED(y);
+    bool x_v4 = IN6_IS_ADDR_V4MAPPED(x), y_v4 = IN6_IS_ADDR_V4MAPPED(y);
+    if (IN6_ARE_ADDR_EQUAL(x, y))
+        return true;
+    if (x_any6)
+        return !y_v4 || !a->v6_only;
+    if (y_any6)
+        return !x_v4 || !b->v6_only;
+    return x_v4 && y_v4 && (inet_is_any(x) || inet_is_any(y));
+}
+
+/* The rules of SO_REUSEADDR and SO_REUSEPORT: socket(7). */
+static bool may_share(const struct socket *a, const struct socket *b)
+{
+    bool one_listens =
+        a->type == SOCK_STREAM && (a->state == SOCKET_LISTENING || b->state == SOCKET_LISTENING);
+    if (a->reuse_address && b->reuse_address && !one_listens)
+        return true;
+    return a->reuse_port && b->reuse_port && a->uid == b->uid;
+}
+
+static bool conflicts(const struct inet_socket *i, const struct inet_port *port)
+{
+    const struct inet_socket *other;
+    list_for_each(other, &port->sockets, port_link)
+        if (other != i && overlaps(i, other) && !may_share(&i->socket, &other->socket))
+            return true;
+    return false;
+}
+
+bool inet_port_conflicts(const struct inet_socket *i)
+{
+    return conflicts(i, i->port);
+}
+
+bool inet_connection_exists(const struct inet_socket *i)
+{
+    const struct inet_socket *other;
+    list_for_each(other, &i->port->sockets, port_link)
+        if (other != i && other->socket.state == SOCKET_CONNECTED &&
+            inet_is_same(&other->local, &i->local) && inet_is_same(&other->remote, &i->remote))
+            return true;
+    return false;
+}
+
+void inet_join_port(struct inet_socket *i, struct inet_port *port)
+{
+    i->port = port;
+    i->local.port = port->number;
+    list_append(&port->sockets, &i->port_link);
+}
+
+static int port_new(struct map *table, uint16_t number, struct inet_port **ret)
+{
+    struct inet_port *port = calloc(1, sizeof(*port));
+    if (!port)
+        return -ENOMEM;
+    port->number = number;
+    list_init(&port->sockets);
+    int r = map_set(table, number, port);
+    if (r < 0) {
+        free(port);
+        return r;
+    }
+    *ret = port;
+    return 0;
+}
+
+/* Binds to a port that was found to be usable. */
+static int take_port(struct inet_socket *i, struct inet_port *port, uint16_t number)
+{
+    if (!port) {
+        int r = port_new(table_of(i->socket.type), number, &port);
+        if (r < 0)
+            return r;
+    }
+    inet_join_port(i, port);
+    return 0;
+}
+
+void inet_unbind(struct inet_socket *i)
+{
+    struct inet_port *port = i->port;
+    if (!port)
+        return;
+    list_remove(&i->port_link);
+    i->port = NULL;
+    i->local.port = 0;
+    i->port_chosen = false;
+    if (list_is_empty(&port->sockets)) {
+        map_remove(table_of(i->socket.type), port->number);
+        free(port);
+    }
+}
+
+/* Connections to other places only: one more to a new place can be told apart from them. */
+static bool can_be_shared(const struct inet_socket *i, const struct inet_port *port)
+{
+    const struct inet_socket *other;
+    list_for_each(other, &port->sockets, port_link)
+        if (other->port_chosen || other->socket.state != SOCKET_CONNECTED ||
+            inet_is_same(&other->remote, &i->remote))
+            return false;
+    return true;
+}
+
+static bool is_usable(const struct inet_socket *i, const struct inet_port *port, bool connecting)
+{
+    if (!port)
+        return true;
+    return connecting ? can_be_shared(i, port) : !conflicts(i, port);
+}
+
+/* Unused ports first; only then those that can be shared. 0, -ENOMEM, or none_left. */
+static int bind_free_port(struct inet_socket *i, bool connecting, int none_left)
+{
+    struct map *table = table_of(i->socket.type);
+    uint32_t start;
+    kernel_random(&start, sizeof(start));
+    for (int sharing = 0; sharing < 2; sharing++) {
+        for (uint32_t n = 0; n < EPHEMERAL_COUNT; n++) {
+            uint16_t number =
+                (uint16_t)(EPHEMERAL_FIRST + (start % EPHEMERAL_COUNT + n) % EPHEMERAL_COUNT);
+            struct inet_port *port = map_get(table, number);
+            if (!port || (sharing && is_usable(i, port, connecting)))
+                return take_port(i, port, number);
+        }
+    }
+    return none_left;
+}
+
+int inet_bind_port(struct inet_socket *i, uint16_t number)
+{
+    if (number == 0)
+        return bind_free_port(i, false, -EADDRINUSE);
+    struct inet_port *port = map_get(table_of(i->socket.type), number);
+    if (!is_usable(i, port, false))
+        return -EADDRINUSE;
+    return take_port(i, port, number);
+}
+
+int inet_bind_ephemeral(struct inet_socket *i)
+{
+    return bind_free_port(i, i->remote.port != 0, -EADDRNOTAVAIL);
+}
+
+/* How well i suits a packet; -1: not at all. */
+static int score(const struct inet_socket *i, const struct inet_endpoint *source,
+                 const struct inet_endpoint *destination)
+{
+    bool v4 = IN6_IS_ADDR_V4MAPPED(&destination->address);
+    const struct in6_addr *local = &i->local.address;
+    int points = 0;
+    if (i->socket.type == SOCK_STREAM && i->socket.state != SOCKET_LISTENING)
+        return -1;
+    if (!inet_is_any(local)) {
+        if (!IN6_ARE_ADDR_EQUAL(local, &destination->address))
+            return -1;
+        points += 2;
+    } else if (v4 ? i->v6_only : i->socket.family == AF_INET) {
+        return -1;
+    }
+    if (i->socket.type == SOCK_DGRAM && i->socket.state == SOCKET_CONNECTED) {
+        if (!inet_is_same(&i->remote, source))
+            return -1;
+        points += 4;
+    }
+    return points + (v4 == (i->socket.family == AF_INET));
+}
+
+/* Sockets that share by SO_REUSEPORT get their part each; of others the youngest gets all. */
+struct inet_socket *inet_find_receiver(int type, const struct inet_endpoint *source,
+                                       const struct inet_endpoint *destination)
+{
+    const struct inet_port *port = map_get(table_of(type), destination->port);
+    struct inet_socket *best = NULL, *i;
+    int best_score = -1;
+    unsigned alike = 0;
+    if (!port)
+        return NULL;
+    list_for_each(i, &port->sockets, port_link) {
+        int points = score(i, source, destination);
+        if (points < 0 || points < best_score)
+            continue;
+        bool shares = best && points == best_score && i->socket.reuse_port;
+        alike = shares ? alike + 1 : 1;
+        best_score = points;
+        if (!shares || (uint32_t)(source->port * 2654435761u) % alike == 0)
+            best = i;
+    }
+    return best;
+}

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kernel/proc/account.h"
+
+#include "kernel/host/host.h"
+
+#include <stdio.h>
+#include <sys/ioctl.h>
+
+static struct account_totals totals;
+
+static int64_t timeval_ns(struct timeval t)
+{
+    return t.tv_sec * NSEC_PER_SEC + t.tv_usec * NSEC_PER_USEC;
+}
+
+static struct timeval ns_timeval(int64_t ns)
+{
+    return (struct timeval){ns / NSEC_PER_SEC, ns % NSEC_PER_SEC / NSEC_PER_USEC};
+}
+
+/* "VmHWM:    1234 kB" of /proc/PID/status. */
+static long peak_resident_kib(const struct process *p)
+{
+    char name[32], text[4096];
+    snprintf(name, sizeof(name), "%d/status", p->host_pid);
+    if (host->read_proc(name, text, sizeof(text)) < 0)
+        return 0;
+    const char *at = strstr(text, "\nVmHWM:");
+    return at ? strtol(at + strlen("\nVmHWM:"), NULL, 10) : 0;
+}
+
+void account_sample(struct process *p)
+{
+    int64_t user_ns, system_ns;
+    if (process_cpu_time(p, &user_ns, &system_ns) < 0)
+        return;
+    p->usage.ru_utime = ns_timeval(user_ns);
+    p->usage.ru_stime = ns_timeval(system_ns);
+    p->usage.ru_maxrss = peak_resident_kib(p);
+    totals.user_ns += user_ns;
+    totals.system_ns += system_ns;
+    totals.peak_memory_bytes = MAX(totals.peak_memory_bytes, (int64_t)p->usage.ru_maxrss * 1024);
+}
+
+/* struct pidfd_info and PIDFD_GET_INFO of Linux 6.15, linux/pidfd.h. */
+struct pidfd_info_exit {
+    uint64_t mask;
+    uint64_t cgroup_id;
+    uint32_t ids[11];
+    int32_t exit_code;
+};
+#define PIDFD_GET_INFO_EXIT _IOWR(0xFF, 11, struct pidfd_info_exit)
+#define PIDFD_INFO_EXIT     (1ULL << 3)
+
+int account_unexpected_end(const struct process *p)
+{
+    struct pidfd_info_exit info = {.mask = PIDFD_INFO_EXIT};
+    if (ioctl(p->pidfd.n, PIDFD_GET_INFO_EXIT, &info) == 0 && (info.mask & PIDFD_INFO_EXIT))
+        return info.exit_code & 0xff7f;
+    return SIGKILL;
+}
+
+static void add_time(struct timeval *sum, struct timeval t)
+{
+    *sum = ns_timeval(timeval_ns(*sum) + timeval_ns(t));
+}
+
+void account_add_to_parent(const struct process *child)
+{
+    struct rusage *sum = &child->parent->children_usage;
+    add_time(&sum->ru_utime, child->usage.ru_utime);
+    add_time(&sum->ru_stime, child->usage.ru_stime);
+    add_time(&sum->ru_utime, child->children_usage.ru_utime);
+    add_time(&sum->ru_stime, child->children_usage.ru_stime);
+    sum->ru_maxrss = MAX(sum->ru_maxrss, child->usage.ru_maxrss);
+    sum->ru_maxrss = MAX(sum->ru_maxrss, child->children_usage.ru_maxrss);
+}
+
+struct account_totals account_totals(void)
+{
+    return totals;
+}

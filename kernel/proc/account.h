@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * What a process used, and how it ended when nobody told the kernel.
+ */
+#pragma once
+
+#include "kernel/proc/process.h"
+
+/* Fills p->usage from the host, while the process still is there. */
+void account_sample(struct process *p);
+
+/*
+ * The wait status of a process that ended without exit_group and without a signal of ours: from the
+ * host where it says (Linux 6.15), else SIGKILL, which is what its out-of-memory killer sends.
+ */
+int account_unexpected_end(const struct process *p);
+
+/* A waited-for child's usage goes to its parent's children_usage; the sandbox's totals grow. */
+void account_add_to_parent(const struct process *child);
+
+/* Of all processes that have ended. */
+struct account_totals {
+    int64_t user_ns, system_ns;
+    int64_t peak_memory_bytes; /* of the largest */
+};
+struct account_totals account_totals(void);

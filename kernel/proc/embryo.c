@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kernel/proc/embryo.h"
+
+#include "kernel/core/kernel.h"
+#include "kernel/proc/jobs.h"
+#include "kernel/proc/space.h"
+#include "kernel/proc/spawn.h"
+
+#include <sched.h>
+
+#define POLL_FIRST_NS (2 * NSEC_PER_MSEC)
+#define POLL_MAX_NS   (64 * NSEC_PER_MSEC)
+
+static void embryo_free(struct embryo *e)
+{
+    timer_disarm(&e->poll);
+    waitq_done(&e->settled);
+    if (e->files)
+        fdtable_put(e->files);
+    fs_context_put(e->fs);
+    if (e->cred)
+        cred_put(e->cred);
+    if (e->actions)
+        signal_actions_put(e->actions);
+    if (e->space)
+        space_put(e->space);
+    free(e);
+}
+
+/* Children that never call anything (a loop) are looked for, at growing distances. */
+static void on_poll(struct timer *t)
+{
+    struct embryo *e = container_of(t, struct embryo, poll);
+    struct process *creator = e->creator;
+    process_settle_embryo(creator);
+    if (creator->embryo != e)
+        return;
+    int64_t age = clock_monotonic_ns() - e->made_ns;
+    timer_arm(t, clock_monotonic_ns() + MIN(MAX(age, POLL_FIRST_NS), POLL_MAX_NS));
+    waitq_wake(&e->settled, 0);
+}
+
+int embryo_new(struct thread *t, uint64_t flags)
+{
+    struct process *p = t->process;
+    if (p->embryo)
+        return -EAGAIN;
+    struct embryo *e = calloc(1, sizeof(*e));
+    if (!e)
+        return -ENOMEM;
+    waitq_init(&e->settled);
+    e->poll = TIMER_INIT(on_poll);
+    e->creator = p;
+    e->creator_tid = t->tid;
+    e->flags = flags;
+    e->made_ns = clock_monotonic_ns();
+    e->mask = t->signals.mask;
+    memcpy(e->name, t->name, sizeof(e->name));
+    memcpy(e->rlimits, p->rlimits, sizeof(e->rlimits));
+    e->altstack_sp = t->signals.altstack_sp;
+    e->altstack_size = t->signals.altstack_size;
+    e->altstack_flags = t->signals.altstack_flags;
+    e->cred = cred_get(t->cred);
+    e->files = flags & CLONE_FILES ? fdtable_get(t->files) : fdtable_copy(t->files);
+    e->fs = flags & CLONE_FS ? fs_context_get(t->fs) : fs_context_copy(t->fs);
+    e->actions = flags & CLONE_SIGHAND ? signal_actions_get(p->actions)
+                                       : signal_actions_copy(p->actions);
+    e->space = flags & CLONE_VM ? space_get(p->space) : space_copy(p->space);
+    if (!e->files || !e->fs || !e->actions || !e->space ||
+        timer_arm(&e->poll, e->made_ns + POLL_FIRST_NS) < 0) {
+        embryo_free(e);
+        return -ENOMEM;
+    }
+    p->embryo = e;
+    if (p == process_init)
+        spawn_give(e);
+    return 0;
+}
+
+struct waitq *embryo_queue(struct process *p)
+{
+    return &p->embryo->settled;
+}
+
+void embryo_drop(struct process *creator)
+{
+    struct embryo *e = creator->embryo;
+    creator->embryo = NULL;
+    embryo_free(e);
+}
+
+/* What a thread takes over, in both cases. */
+static void give_thread(struct embryo *e, struct thread *t)
+{
+    t->files = e->files;
+    t->fs = e->fs;
+    t->cred = e->cred;
+    e->files = NULL; /* transferred, as the two below */
+    e->fs = NULL;
+    e->cred = NULL;
+    t->signals.mask = e->mask;
+    memcpy(t->name, e->name, sizeof(t->name));
+    if ((e->flags & (CLONE_VM | CLONE_VFORK)) != CLONE_VM) {
+        t->signals.altstack_sp = e->altstack_sp;
+        t->signals.altstack_size = e->altstack_size;
+        t->signals.altstack_flags = e->altstack_flags;
+    }
+}
+
+static struct thread *born_thread(struct process *p, pid_t host_tid, pid_t tid)
+{
+    struct thread *t = thread_new(p, tid, host_tid);
+    if (t)
+        give_thread(p->embryo, t);
+    return t;
+}
+
+static struct thread *born_process(struct process *creator, pid_t host_tid, pid_t tid)
+{
+    struct embryo *e = creator->embryo;
+    struct process *parent =
+        creator->state == PROCESS_ALIVE ? creator : process_reaper(creator);
+    struct process *p = process_new(parent, tid, host_tid);
+    if (!p)
+        return NULL;
+    struct thread *t = process_leader(p);
+    give_thread(e, t);
+    p->space = e->space;
+    p->actions = e->actions;
+    e->space = NULL; /* transferred */
+    e->actions = NULL;
+    memcpy(p->rlimits, e->rlimits, sizeof(p->rlimits));
+    p->exit_signal = (int)(e->flags & 0xff);
+    p->nice = creator->nice;
+    p->oom_score_adj = creator->oom_score_adj;
+    p->ioprio = creator->ioprio;
+    if (!e->spawn)
+        process_join_group(p, creator->group);
+    else
+        spawn_born(e->spawn, p);
+    return t;
+}
+
+struct thread *embryo_born(struct process *creator, pid_t host_tid, pid_t tid, pid_t host_tgid)
+{
+    struct embryo *e = creator->embryo;
+    bool is_thread = host_tgid != host_tid;
+    if (is_thread != !!(e->flags & CLONE_THREAD))
+        return NULL;
+    struct thread *t =
+        is_thread ? born_thread(creator, host_tid, tid) : born_process(creator, host_tid, tid);
+    embryo_drop(creator);
+    /* A signal to its group that came while it was on its way. */
+    if (t && signal_is_deliverable(t))
+        signal_kick(t);
+    return t;
+}

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * A child between clone(2) and its first appearance.
+ *
+ * The host runs clone; the kernel learns of the child when it makes its first call, or by looking
+ * through /proc. What the child inherits is what its parent had at the clone, not what the parent has by
+ * then, so all of it is copied (or counted, where the flags say shared) before the host is let to run the
+ * call. A process has one embryo at a time: a second clone waits until the first child has shown up.
+ */
+#pragma once
+
+#include "kernel/proc/process.h"
+
+struct spawn;
+
+struct embryo {
+    uint64_t flags; /* CLONE_*, with the exit signal in the low byte */
+    pid_t creator_tid;  /* sandbox's: the thread that called clone */
+    int64_t made_ns;
+    struct fdtable *files;
+    struct fs_context *fs;
+    struct cred *cred;
+    struct signal_actions *actions;
+    struct address_space *space;
+    struct process_group *group; /* counted */
+    sigmask_t mask;
+    char name[16];
+    struct rlimit rlimits[RLIM_NLIMITS];
+    uint64_t clear_child_tid;
+    uint64_t altstack_sp, altstack_size;
+    uint32_t altstack_flags;
+    struct waitq settled; /* woken when the embryo is born or given up */
+    struct timer poll;    /* looks for the child when nobody else does */
+    struct process *creator;
+    struct spawn *spawn; /* of the init: what the child is for, borrowed */
+};
+
+/* What clone(flags) of t would give its child. 0 with t->process->embryo set, -EAGAIN, -ENOMEM. */
+int embryo_new(struct thread *t, uint64_t flags);
+
+/* Waits of a second clone. */
+struct waitq *embryo_queue(struct process *p);
+
+/* The child has appeared: makes its process or thread. NULL when out of memory (it is then killed). */
+struct thread *embryo_born(struct process *creator, pid_t host_tid, pid_t tid, pid_t host_tgid);
+
+/* The host did not make a child, or it is gone: forget it. */
+void embryo_drop(struct process *creator);

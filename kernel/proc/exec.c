@@ -1,0 +1,345 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kernel/proc/exec.h"
+
+#include "kernel/core/kernel.h"
+#include "kernel/host/host.h"
+#include "kernel/proc/shadow.h"
+#include "kernel/proc/space.h"
+#include "lib/base/buf.h"
+
+#include <linux/capability.h>
+#include <stdio.h>
+
+#define CMDLINE_MAX_BYTES (2u * 1024 * 1024)
+#define ARGUMENT_MAX_BYTES (128u * 1024) /* MAX_ARG_STRLEN */
+
+void exec_image_free(struct exec_image *image)
+{
+    if (!image)
+        return;
+    if (image->in_flight)
+        shadow_release();
+    if (image->program)
+        file_put(image->program);
+    if (image->interpreter)
+        file_put(image->interpreter);
+    path_put(&image->exe);
+    if (image->cred)
+        cred_put(image->cred);
+    free(image->cmdline);
+    free(image);
+}
+
+void exec_cancel(struct thread *t)
+{
+    exec_image_free(t->exec);
+    t->exec = NULL;
+    waitq_wake(&t->process->exec_wait, 0);
+}
+
+struct thread *exec_pending(const struct process *p)
+{
+    struct thread *t;
+    list_for_each(t, &p->threads, process_link)
+        if (t->exec)
+            return t;
+    return NULL;
+}
+
+struct file *exec_file(const struct thread *t, int fd)
+{
+    if (!t->exec || !t->exec->loading)
+        return NULL;
+    if (fd == STUB_FD_PROGRAM)
+        return t->exec->program;
+    return fd == STUB_FD_INTERPRETER ? t->exec->interpreter : NULL;
+}
+
+/* ---- finding the program ---- */
+
+static int open_program(struct path p, const struct cred *cred, struct file **ret)
+{
+    struct inode *i = p.dentry->inode;
+    if (!S_ISREG(i->mode) || (p.mount && p.mount->noexec))
+        return -EACCES;
+    int r = inode_permission(i, cred, MAY_EXEC);
+    if (r < 0)
+        return r;
+    if (i->writers > 0)
+        return -ETXTBSY;
+    return vfs_open_path(p, &cred_kernel, O_RDONLY, ret);
+}
+
+/* Puts `word` before the strings that are in the plan already. */
+static int prepend_argument(struct stub_plan *plan, const char *word, size_t length)
+{
+    if (length + 1 > sizeof(plan->arguments) - plan->argument_bytes)
+        return -E2BIG;
+    memmove(plan->arguments + length + 1, plan->arguments, plan->argument_bytes);
+    memcpy(plan->arguments, word, length);
+    plan->arguments[length] = '\0';
+    plan->argument_bytes += length + 1;
+    plan->argument_count++;
+    return 0;
+}
+
+static bool is_blank(char c)
+{
+    return c == ' ' || c == '\t';
+}
+
+/*
+ * "#! interpreter [one argument]": both into the plan, before the script's own name. *ret_name is
+ * cut out of line. The line ends at a newline or at the end of a file that is all header; without either
+ * the interpreter's name must be whole (binfmt_script of Linux).
+ */
+static int parse_script(struct stub_plan *plan, char *line, size_t size, const char *script,
+                        char **ret_name)
+{
+    char *end = memchr(line, '\n', size);
+    if (!end) {
+        end = line + size;
+        if (size == EXEC_HEADER_BYTES) {
+            char *word = line + 2;
+            while (word < end && is_blank(*word))
+                word++;
+            while (word < end && !is_blank(*word) && *word)
+                word++;
+            if (word == end)
+                return -ENOEXEC;
+        }
+    }
+    char *name = line + 2;
+    while (end > name && is_blank(end[-1]))
+        end--;
+    *end = '\0'; /* line has room for one more byte */
+    while (is_blank(*name))
+        name++;
+    if (*name == '\0')
+        return -ENOEXEC;
+    char *argument = name;
+    while (*argument && !is_blank(*argument))
+        argument++;
+    if (*argument)
+        *argument++ = '\0';
+    while (is_blank(*argument))
+        argument++;
+
+    if (plan->argument_count > 0) {
+        /* The first word stands for the script that is itself an interpreter: it is replaced. */
+        size_t old = strlen(plan->arguments) + 1;
+        memmove(plan->arguments, plan->arguments + old, plan->argument_bytes - old);
+        plan->argument_bytes -= old;
+        plan->argument_count--;
+    }
+    int r = prepend_argument(plan, script, strlen(script));
+    if (r == 0 && *argument)
+        r = prepend_argument(plan, argument, strlen(argument));
+    if (r == 0)
+        r = prepend_argument(plan, name, strlen(name));
+    *ret_name = name;
+    return r;
+}
+
+/* Follows #! lines until an ELF program is found; its header is in header. */
+static ssize_t find_program(struct exec_image *image, struct thread *t, const char *name,
+                            char *header)
+{
+    char script[GUEST_PATH_MAX];
+    char line[EXEC_HEADER_BYTES + 1];
+    snprintf(script, sizeof(script), "%s", name);
+    for (int depth = 0;; depth++) {
+        int r = open_program(image->exe, t->cred, &image->program);
+        if (r < 0)
+            return r;
+        ssize_t n = file_read_kernel(image->program, line, EXEC_HEADER_BYTES, 0);
+        if (n < 2 || line[0] != '#' || line[1] != '!') {
+            memcpy(header, line, n > 0 ? (size_t)n : 0);
+            return n;
+        }
+        if (depth >= EXEC_SCRIPT_DEPTH)
+            return -ELOOP;
+        char *interpreter;
+        r = parse_script(&image->plan, line, (size_t)n, script, &interpreter);
+        if (r < 0)
+            return r;
+        file_put(image->program);
+        image->program = NULL;
+        path_put(&image->exe);
+        struct walk_base base;
+        r = thread_walk_base(t, AT_FDCWD, &base);
+        if (r == 0)
+            r = walk_path(&base, interpreter, WALK_FOLLOW, &image->exe, NULL);
+        if (r < 0)
+            return r;
+        snprintf(script, sizeof(script), "%s", interpreter);
+    }
+}
+
+/* ---- credentials ---- */
+
+/* set-user-ID and set-group-ID, and what happens to capabilities: capabilities(7), execve(2). */
+static struct cred *new_credentials(const struct cred *old, const struct file *program)
+{
+    const struct inode *i = program->inode;
+    bool honoured = !old->no_new_privs && !(program->path.mount && program->path.mount->nosuid);
+    struct cred *c = cred_copy(old);
+    if (!c)
+        return NULL;
+    if (honoured && (i->mode & S_ISUID))
+        c->euid = i->uid;
+    if (honoured && (i->mode & S_ISGID) && (i->mode & S_IXGRP))
+        c->egid = i->gid;
+    bool changed = c->euid != old->euid || c->egid != old->egid;
+    c->suid = c->fsuid = c->euid;
+    c->sgid = c->fsgid = c->egid;
+    if (changed)
+        c->cap_ambient = 0;
+    if (c->euid == 0 || c->uid == 0) {
+        c->cap_permitted = c->cap_bounding | c->cap_inheritable;
+        c->cap_effective = c->euid == 0 ? c->cap_permitted : 0;
+    } else {
+        c->cap_permitted = c->cap_effective = c->cap_ambient;
+    }
+    c->securebits &= ~(1u << 4); /* SECBIT_KEEP_CAPS */
+    return c;
+}
+
+/* ---- the command line, for /proc/PID/cmdline ---- */
+
+static int append_guest_strings(struct buf *b, struct guest_memory m, struct gaddr argv, size_t skip)
+{
+    _cleanup_free_ char *word = malloc(ARGUMENT_MAX_BYTES);
+    if (!word)
+        return -ENOMEM;
+    for (size_t i = 0; b->size < CMDLINE_MAX_BYTES; i++) {
+        uint64_t at;
+        int r = guest_read(m, &at, gaddr_plus(argv, i * sizeof(at)), sizeof(at));
+        if (r < 0)
+            return r;
+        if (at == 0)
+            return 0;
+        ssize_t n = guest_read_string(m, word, gaddr_at(at), ARGUMENT_MAX_BYTES);
+        if (n < 0)
+            return n == -ENAMETOOLONG ? -E2BIG : (int)n;
+        if (i >= skip && buf_append(b, word, (size_t)n + 1) < 0)
+            return -ENOMEM;
+    }
+    return -E2BIG;
+}
+
+static int collect_cmdline(struct exec_image *image, struct guest_memory m, struct gaddr argv)
+{
+    struct buf b = BUF_INIT(CMDLINE_MAX_BYTES + ARGUMENT_MAX_BYTES);
+    int r = buf_append(&b, image->plan.arguments, image->plan.argument_bytes);
+    if (r == 0 && argv.v)
+        r = append_guest_strings(&b, m, argv, image->plan.argument_count ? 1 : 0);
+    if (r < 0) {
+        buf_done(&b);
+        return r;
+    }
+    image->cmdline = b.data;
+    image->cmdline_size = b.size;
+    return 0;
+}
+
+static void fill_identity(struct exec_image *image)
+{
+    const struct cred *c = image->cred;
+    image->plan.uid = c->uid;
+    image->plan.euid = c->euid;
+    image->plan.gid = c->gid;
+    image->plan.egid = c->egid;
+    image->plan.secure = c->uid != c->euid || c->gid != c->egid;
+}
+
+int exec_prepare(struct thread *t, struct path program, const char *name, struct gaddr argv)
+{
+    char header[EXEC_HEADER_BYTES];
+    struct exec_image *image = calloc(1, sizeof(*image));
+    if (!image)
+        return -ENOMEM;
+    image->exe = path_get(program);
+    const char *slash = strrchr(name, '/');
+    snprintf(image->name, sizeof(image->name), "%.15s", slash ? slash + 1 : name);
+
+    ssize_t r = find_program(image, t, name, header);
+    if (r >= 0)
+        r = exec_load_elf(image, t, header, (size_t)r);
+    if (r >= 0)
+        r = collect_cmdline(image, (struct guest_memory){t->host_tid}, argv);
+    if (r >= 0) {
+        image->cred = new_credentials(t->cred, image->program);
+        r = image->cred ? 0 : -ENOMEM;
+    }
+    if (r < 0) {
+        exec_image_free(image);
+        return (int)r;
+    }
+    fill_identity(image);
+    image->in_flight = true;
+    shadow_hold();
+    t->exec = image;
+    return 0;
+}
+
+/* ---- after the host's exec ---- */
+
+static void free_other_threads(struct thread *t)
+{
+    struct thread *other, *next;
+    list_for_each_safe(other, next, &t->process->threads, process_link)
+        if (other != t)
+            thread_free(other);
+}
+
+static int unshare(struct thread *t)
+{
+    struct process *p = t->process;
+    if (t->files->refs > 1) {
+        struct fdtable *copy = fdtable_copy(t->files);
+        if (!copy)
+            return -ENOMEM;
+        fdtable_put(t->files);
+        t->files = copy;
+    }
+    if (p->actions->refs > 1) {
+        struct signal_actions *copy = signal_actions_copy(p->actions);
+        if (!copy)
+            return -ENOMEM;
+        signal_actions_put(p->actions);
+        p->actions = copy;
+    }
+    return 0;
+}
+
+int exec_commit(struct thread *t)
+{
+    struct process *p = t->process;
+    struct exec_image *image = t->exec;
+    free_other_threads(t);
+    struct address_space *space = space_new();
+    if (!space || unshare(t) < 0) {
+        space_put(space);
+        return -ENOMEM;
+    }
+    image->in_flight = false;
+    shadow_release();
+    space_put(p->space);
+    p->space = space;
+    space_set_program(space, image->exe, file_get(image->program), TAKE_PTR(image->cmdline),
+                      image->cmdline_size);
+    /* The stub's own pages: /proc/PID/mem and kin of others look at this. */
+    space->dumpable = !image->plan.secure;
+    fdtable_exec(t->files, p);
+    signal_exec(p);
+    if (image->plan.secure)
+        p->parent_death_signal = 0;
+    cred_put(t->cred);
+    t->cred = TAKE_PTR(image->cred);
+    memcpy(t->name, image->name, sizeof(t->name));
+    t->robust_list = t->clear_child_tid = 0;
+    p->did_exec = true;
+    image->loading = true;
+    return 0;
+}

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kernel/proc/limits.h"
+
+#include "kernel/proc/timers.h"
+
+#include <linux/capability.h>
+
+#define MIB (1024UL * 1024)
+
+void limits_defaults(struct rlimit limits[RLIM_NLIMITS])
+{
+    for (int i = 0; i < RLIM_NLIMITS; i++)
+        limits[i] = (struct rlimit){RLIM_INFINITY, RLIM_INFINITY};
+    limits[RLIMIT_STACK].rlim_cur = 8 * MIB;
+    limits[RLIMIT_CORE].rlim_cur = 0;
+    limits[RLIMIT_NPROC] = (struct rlimit){512, 512};
+    limits[RLIMIT_NOFILE] = (struct rlimit){1024, FD_LIMIT};
+    limits[RLIMIT_MEMLOCK] = (struct rlimit){8 * MIB, 8 * MIB};
+    limits[RLIMIT_SIGPENDING] = (struct rlimit){SIGNAL_QUEUE_MAX, SIGNAL_QUEUE_MAX};
+    limits[RLIMIT_MSGQUEUE] = (struct rlimit){819200, 819200};
+    limits[RLIMIT_NICE] = (struct rlimit){0, 0};
+    limits[RLIMIT_RTPRIO] = (struct rlimit){0, 0};
+}
+
+size_t process_limit(const struct process *p, int resource)
+{
+    rlim_t soft = p->rlimits[resource].rlim_cur;
+    return soft == RLIM_INFINITY ? SIZE_MAX : (size_t)soft;
+}
+
+int limits_change(struct process *p, const struct cred *cred, unsigned resource,
+                  const struct rlimit *value, struct rlimit *ret_old)
+{
+    if (resource >= RLIM_NLIMITS)
+        return -EINVAL;
+    struct rlimit *limit = &p->rlimits[resource], old = *limit;
+    if (value) {
+        if (value->rlim_cur > value->rlim_max)
+            return -EINVAL;
+        if (resource == RLIMIT_NOFILE && value->rlim_max > FD_LIMIT)
+            return -EPERM;
+        if (value->rlim_max > limit->rlim_max && !cred_has_cap(cred, CAP_SYS_RESOURCE))
+            return -EPERM;
+        *limit = *value;
+        if (resource == RLIMIT_CPU)
+            timers_watch_cpu_limit(p);
+    }
+    if (ret_old)
+        *ret_old = old;
+    return 0;
+}

@@ -1,0 +1,458 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kernel/proc/process.h"
+
+#include "kernel/core/kernel.h"
+#include "kernel/host/host.h"
+#include "kernel/proc/embryo.h"
+#include "kernel/proc/account.h"
+#include "kernel/proc/jobs.h"
+#include "kernel/proc/pidfd.h"
+#include "kernel/proc/space.h"
+#include "kernel/proc/timers.h"
+
+#include <sched.h>
+#include <stdio.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+
+struct list process_all = {&process_all, &process_all};
+struct process *process_init;
+size_t thread_total;
+
+void (*process_on_end)(struct process *p);
+
+static struct map threads_by_tid, threads_by_host_tid, processes_by_pid;
+
+/* ---- fs context ---- */
+
+struct fs_context *fs_context_new(struct path root, struct path cwd, mode_t umask_bits)
+{
+    struct fs_context *c = calloc(1, sizeof(*c));
+    if (!c)
+        return NULL;
+    c->refs = 1;
+    c->root = path_get(root);
+    c->cwd = path_get(cwd);
+    c->umask = umask_bits;
+    return c;
+}
+
+struct fs_context *fs_context_copy(const struct fs_context *c)
+{
+    return fs_context_new(c->root, c->cwd, c->umask);
+}
+
+struct fs_context *fs_context_get(struct fs_context *c)
+{
+    c->refs++;
+    return c;
+}
+
+void fs_context_put(struct fs_context *c)
+{
+    if (!c || --c->refs > 0)
+        return;
+    path_put(&c->root);
+    path_put(&c->cwd);
+    free(c);
+}
+
+/* ---- look-up ---- */
+
+struct process *process_find(pid_t pid)
+{
+    return map_get(&processes_by_pid, (uint64_t)(uint32_t)pid);
+}
+
+struct thread *thread_find(pid_t tid)
+{
+    return map_get(&threads_by_tid, (uint64_t)(uint32_t)tid);
+}
+
+struct thread *thread_find_host(pid_t host_tid)
+{
+    return map_get(&threads_by_host_tid, (uint64_t)(uint32_t)host_tid);
+}
+
+/* ---- making ---- */
+
+static int index_thread(struct thread *t)
+{
+    int r = map_set(&threads_by_tid, (uint64_t)(uint32_t)t->tid, t);
+    if (r == 0)
+        r = map_set(&threads_by_host_tid, (uint64_t)(uint32_t)t->host_tid, t);
+    return r;
+}
+
+/* Removes the entries that are still t's: the host may have dealt its number out again. */
+static void unindex_thread(struct thread *t)
+{
+    if (thread_find(t->tid) == t)
+        map_remove(&threads_by_tid, (uint64_t)(uint32_t)t->tid);
+    if (thread_find_host(t->host_tid) == t)
+        map_remove(&threads_by_host_tid, (uint64_t)(uint32_t)t->host_tid);
+}
+
+struct thread *thread_new(struct process *p, pid_t tid, pid_t host_tid)
+{
+    if (thread_total >= LIMIT_THREADS)
+        return NULL;
+    struct thread *t = calloc(1, sizeof(*t));
+    if (!t)
+        return NULL;
+    t->tid = tid;
+    t->host_tid = host_tid;
+    t->process = p;
+    signal_thread_init(&t->signals);
+    if (index_thread(t) < 0) {
+        unindex_thread(t);
+        free(t);
+        return NULL;
+    }
+    list_append(&p->threads, &t->process_link);
+    thread_total++;
+    return t;
+}
+
+void thread_free(struct thread *t)
+{
+    if (t->call)
+        call_abandon(t->call);
+    signal_thread_done(&t->signals);
+    exec_image_free(t->exec);
+    unindex_thread(t);
+    list_remove(&t->process_link);
+    if (t->files)
+        fdtable_put(t->files);
+    fs_context_put(t->fs);
+    if (t->cred)
+        cred_put(t->cred);
+    thread_total--;
+    free(t);
+}
+
+void thread_take_over(struct thread *executed, struct thread *leader)
+{
+    pid_t tid = leader->tid, host_tid = leader->host_tid;
+    thread_free(leader);
+    unindex_thread(executed);
+    executed->tid = tid;
+    executed->host_tid = host_tid;
+    /* Two slots were freed just now, so that this can't fail for want of memory. */
+    index_thread(executed);
+    list_remove(&executed->process_link);
+    list_prepend(&executed->process->threads, &executed->process_link);
+}
+
+/* ready of a pidfd: the whole thread group has ended. */
+static void on_host_end(struct host_watch *w, uint32_t events)
+{
+    process_ended(container_of(w, struct process, end_watch));
+}
+
+static int watch_end(struct process *p)
+{
+    p->pidfd.n = (int)syscall(SYS_pidfd_open, p->host_pid, 0);
+    if (p->pidfd.n < 0)
+        return -errno;
+    p->end_watch.fd = p->pidfd;
+    p->end_watch.ready = on_host_end;
+    int r = host_watch_add(&p->end_watch, EPOLLIN);
+    if (r < 0)
+        hostfd_close(&p->pidfd);
+    return r;
+}
+
+struct process *process_new(struct process *parent, pid_t pid, pid_t host_pid)
+{
+    struct process *p = calloc(1, sizeof(*p));
+    if (!p)
+        return NULL;
+    p->pid = pid;
+    p->host_pid = host_pid;
+    p->parent = parent;
+    p->start_ns = clock_monotonic_ns();
+    list_init(&p->children);
+    list_init(&p->sibling);
+    list_init(&p->threads);
+    list_init(&p->group_link);
+    list_init(&p->pidfds);
+    waitq_init(&p->child_wait);
+    waitq_init(&p->exit_wait);
+    waitq_init(&p->exec_wait);
+    signal_queue_init(&p->pending);
+    p->exit_signal = SIGCHLD;
+    /* A task that has ended already is not worth a process: watch_end fails with ESRCH. */
+    if (watch_end(p) < 0) {
+        free(p);
+        return NULL;
+    }
+    if (!thread_new(p, pid, host_pid) ||
+        map_set(&processes_by_pid, (uint64_t)(uint32_t)pid, p) < 0) {
+        if (!list_is_empty(&p->threads))
+            thread_free(process_leader(p));
+        host_watch_remove(&p->end_watch);
+        hostfd_close(&p->pidfd);
+        free(p);
+        return NULL;
+    }
+    list_append(&process_all, &p->all_link);
+    if (parent)
+        list_append(&parent->children, &p->sibling);
+    return p;
+}
+
+/* ---- a notification's thread ---- */
+
+struct task_ids {
+    pid_t host_tgid, host_ppid, tid;
+};
+
+static int parse_field(const char *text, const char *key, bool last, pid_t *ret)
+{
+    const char *at = strstr(text, key);
+    if (!at)
+        return -ENOENT;
+    at += strlen(key);
+    long value = -1;
+    for (;;) {
+        char *end;
+        long v = strtol(at, &end, 10);
+        if (end == at)
+            break;
+        value = v;
+        at = end;
+        if (!last)
+            break;
+        if (*at == '\n')
+            break;
+    }
+    if (value <= 0 || value > INT32_MAX)
+        return -EINVAL;
+    *ret = (pid_t)value;
+    return 0;
+}
+
+/* The ids of a task from the host: NSpid's last number is its tid in the sandbox. */
+static int read_task_ids(pid_t host_tid, struct task_ids *ret)
+{
+    char name[32], text[2048];
+    struct task_ids ids = {0};
+    snprintf(name, sizeof(name), "%d/status", host_tid);
+    ssize_t n = host->read_proc(name, text, sizeof(text));
+    if (n < 0)
+        return (int)n;
+    int r = parse_field(text, "\nTgid:", false, &ids.host_tgid);
+    if (r == 0)
+        r = parse_field(text, "\nPPid:", false, &ids.host_ppid);
+    if (r == 0)
+        r = parse_field(text, "\nNSpid:", true, &ids.tid);
+    if (r == 0)
+        *ret = ids;
+    return r;
+}
+
+static struct process *process_find_host(pid_t host_pid)
+{
+    struct thread *t = thread_find_host(host_pid);
+    return t ? t->process : NULL;
+}
+
+/* A child whose creator has died before it showed up was handed to a reaper: any embryo that waits. */
+static struct process *find_orphan_creator(void)
+{
+    struct process *p;
+    list_for_each(p, &process_all, all_link)
+        if (p->embryo && p->state == PROCESS_ZOMBIE)
+            return p;
+    return NULL;
+}
+
+static struct thread *meet_new_task(pid_t host_tid)
+{
+    struct task_ids ids;
+    if (read_task_ids(host_tid, &ids) < 0)
+        return NULL;
+    bool is_thread = ids.host_tgid != host_tid;
+    struct process *creator = process_find_host(is_thread ? ids.host_tgid : ids.host_ppid);
+    if (!creator || !creator->embryo)
+        creator = is_thread ? NULL : find_orphan_creator();
+    if (!creator)
+        return NULL;
+    return embryo_born(creator, host_tid, ids.tid, ids.host_tgid);
+}
+
+struct thread *thread_for_notification(pid_t host_tid)
+{
+    struct thread *t = thread_find_host(host_tid);
+    return t && !t->dead ? t : meet_new_task(host_tid);
+}
+
+/* ---- settling: looking for a child that has not called yet ---- */
+
+/* Calls meet for each number in text that is no known task. True if one was met. */
+static bool meet_unknown(const char *text)
+{
+    const char *at = text;
+    for (;;) {
+        char *end;
+        long host_tid = strtol(at, &end, 10);
+        if (end == at)
+            return false;
+        if (host_tid > 0 && !thread_find_host((pid_t)host_tid) && meet_new_task((pid_t)host_tid))
+            return true;
+        at = end;
+    }
+}
+
+static bool settle_child_process(struct process *p, pid_t host_tid)
+{
+    char name[64];
+    _cleanup_free_ char *text = malloc(65536);
+    if (!text)
+        return false;
+    snprintf(name, sizeof(name), "%d/task/%d/children", p->host_pid, host_tid);
+    return host->read_proc(name, text, 65536) > 0 && meet_unknown(text);
+}
+
+void process_settle_embryo(struct process *p)
+{
+    struct embryo *e = p->embryo;
+    if (!e)
+        return;
+    struct thread *creator = thread_find(e->creator_tid);
+    bool called_again = !creator || creator->call;
+    if (!(e->flags & CLONE_THREAD) && creator && settle_child_process(p, creator->host_tid))
+        return;
+    if ((e->flags & CLONE_THREAD) && space_meet_threads(p))
+        return;
+    /* The creator is back from its clone and there is no child: the host could not make one, or it
+     * has ended without a call. */
+    if (called_again && p->embryo == e)
+        embryo_drop(p);
+}
+
+void process_settle_all(void)
+{
+    struct process *p, *next;
+    list_for_each_safe(p, next, &process_all, all_link)
+        process_settle_embryo(p);
+}
+
+/* ---- the end ---- */
+
+void process_note_end(struct process *p, int wait_status)
+{
+    if (p->exiting)
+        return;
+    p->exiting = true;
+    p->wait_status = wait_status;
+    account_sample(p);
+}
+
+struct process *process_reaper(const struct process *p)
+{
+    for (struct process *q = p->parent; q; q = q->parent)
+        if (q->subreaper && q->state == PROCESS_ALIVE)
+            return q;
+    return process_init;
+}
+
+static void orphan_children(struct process *p)
+{
+    struct process *child, *next;
+    struct process *reaper = process_reaper(p);
+    if (!reaper || reaper == p)
+        return;
+    list_for_each_safe(child, next, &p->children, sibling)
+    {
+        list_remove(&child->sibling);
+        child->parent = reaper;
+        list_append(&reaper->children, &child->sibling);
+        if (child->parent_death_signal && child->state == PROCESS_ALIVE) {
+            siginfo_t info = signal_info_user(child->parent_death_signal, p);
+            signal_send_process(child, child->parent_death_signal, &info);
+        }
+        if (child->state == PROCESS_ZOMBIE)
+            signal_child_changed(child, 0, 0);
+    }
+}
+
+static void release_resources(struct process *p)
+{
+    struct thread *t, *next;
+    host_watch_remove(&p->end_watch);
+    hostfd_close(&p->pidfd);
+    if (process_leader(p)->cred)
+        p->zombie_uid = process_leader(p)->cred->uid;
+    list_for_each_safe(t, next, &p->threads, process_link)
+        thread_free(t);
+    interval_timers_free(p);
+    signal_queue_clear(&p->pending);
+    if (p->space)
+        space_put(p->space);
+    p->space = NULL;
+    if (p->actions)
+        signal_actions_put(p->actions);
+    p->actions = NULL;
+}
+
+void process_ended(struct process *p)
+{
+    if (p->state == PROCESS_ZOMBIE)
+        return;
+    process_settle_embryo(p);
+    if (!p->exiting)
+        process_note_end(p, account_unexpected_end(p));
+    p->state = PROCESS_ZOMBIE;
+    if (process_on_end)
+        process_on_end(p);
+    /* Leaves its group last: the session leader's end needs it. */
+    session_leader_exit(p);
+    release_resources(p);
+    orphan_children(p);
+    waitq_wake(&p->exit_wait, EPOLLIN);
+    pidfd_process_ended(p);
+    int status = p->wait_status;
+    if (WIFEXITED(status))
+        signal_child_changed(p, CLD_EXITED, WEXITSTATUS(status));
+    else
+        signal_child_changed(p, CLD_KILLED, WTERMSIG(status));
+    if (p == process_init || p->autoreap || p->parent == process_init)
+        process_reap(p);
+}
+
+void process_reap(struct process *p)
+{
+    if (p->embryo)
+        embryo_drop(p);
+    if (p->parent)
+        account_add_to_parent(p);
+    orphan_children(p);
+    pidfd_process_gone(p);
+    waitq_done(&p->child_wait);
+    waitq_done(&p->exit_wait);
+    waitq_done(&p->exec_wait);
+    process_leave_group(p);
+    if (process_find(p->pid) == p)
+        map_remove(&processes_by_pid, (uint64_t)(uint32_t)p->pid);
+    list_remove(&p->all_link);
+    list_remove(&p->sibling);
+    if (p == process_init)
+        process_init = NULL;
+    free(p);
+}
+
+/* ---- small services ---- */
+
+int thread_walk_base(struct thread *t, int dirfd, struct walk_base *ret)
+{
+    *ret = (struct walk_base){.root = t->fs->root, .base = t->fs->cwd, .cred = t->cred};
+    if (dirfd == AT_FDCWD)
+        return 0;
+    struct file *f = fdtable_file(t->files, dirfd);
+    if (!f)
+        return -EBADF;
+    ret->base = f->path;
+    return 0;
+}

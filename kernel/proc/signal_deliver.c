@@ -1,0 +1,234 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Acting on signals: what the stub's handler is told, stops, and the way back from a handler.
+ *
+ *   thread kicked ──▶ host runs stub_handler ──▶ SYS_GLOVEBOX_SIGNAL ──▶ handler's address, or 0
+ *                                                   │ stopped: the answer is held until SIGCONT
+ *                                                   │ deadly: the host kills; no answer
+ *
+ * More than one signal is due: after each handler's address the thread is kicked again, so that the
+ * host lays the next frame over the first before any instruction of the program runs, as Linux
+ * does.
+ *
+ * Everything in the frame but siginfo and uc_sigmask is the host's. A task may call
+ * SYS_GLOVEBOX_SIGNAL and rt_sigreturn by itself with any arguments, or change its frame: it then
+ * misleads only itself.
+ */
+#include "kernel/proc/signal_queue.h"
+
+#include "kernel/arch/x86_64/arch.h"
+#include "kernel/arch/x86_64/frame.h"
+#include "kernel/host/host.h"
+#include "kernel/proc/jobs.h"
+#include "kernel/proc/process.h"
+
+#include <stdio.h>
+
+/* ---- stop ---- */
+
+void signal_stop_settle(struct process *p)
+{
+    struct thread *t;
+    if (!p->group_stopped || p->stop_settled)
+        return;
+    list_for_each(t, &p->threads, process_link)
+    {
+        if (!t->dead && !t->signals.stopped)
+            return;
+    }
+    p->stop_settled = true;
+    p->stop_reported = false;
+    signal_child_changed(p, CLD_STOPPED, p->stop_signal);
+}
+
+/* asker is on its way to being held; the others are called in. */
+static void stop_begin(struct process *p, const struct thread *asker, int sig)
+{
+    struct thread *t;
+    p->group_stopped = true;
+    p->stop_settled = false;
+    p->stop_reported = true; /* nothing to report before all are held */
+    p->continue_pending = false;
+    p->stop_signal = sig;
+    list_for_each(t, &p->threads, process_link)
+    {
+        if (t != asker)
+            signal_kick(t);
+    }
+}
+
+static void release_held(struct call *c)
+{
+    c->thread->signals.stopped = NULL;
+}
+
+/* The stop itself: no answer until SIGCONT wakes the call. */
+static long hold(struct call *c)
+{
+    struct thread *t = c->thread;
+    t->signals.stopped = c;
+    c->release = release_held;
+    long r = call_park(c, RESTART_NONE);
+    signal_stop_settle(t->process);
+    return r;
+}
+
+/* ---- entering a handler ---- */
+
+static long die(struct process *p, int sig)
+{
+    process_kill(p, sig);
+    return CALL_DROP;
+}
+
+/* The frame is the host's, at the addresses that the stub passed on. */
+static long enter_handler(struct call *c, const siginfo_t *info, const struct signal_action *action)
+{
+    struct thread *t = c->thread;
+    struct signal_thread *s = &t->signals;
+    struct process *p = t->process;
+    int sig = info->si_signo;
+    sigmask_t back = s->restore_mask ? s->saved_mask : s->mask;
+
+    /* Answers in that range would be errors or codes of the main loop. */
+    if (action->handler >= ARCH_USER_END)
+        return die(p, SIGSEGV);
+    if (call_write(c, call_addr(c, 1), info, sizeof(*info)) < 0 ||
+        call_write(c, gaddr_plus(call_addr(c, 2), FRAME_SIGMASK_OFFSET), &back, sizeof(back)) < 0)
+        return die(p, SIGSEGV);
+    if (action->flags & SA_RESETHAND)
+        p->actions->action[sig].handler = (uint64_t)SIG_DFL;
+    s->restore_mask = false;
+    sigmask_t own = action->flags & SA_NODEFER ? 0 : SIGMASK(sig);
+    long handler = (long)action->handler;
+    signal_set_mask(t, s->mask | action->mask | own);
+    signal_kick(t);
+    return handler;
+}
+
+/* ---- what is due ---- */
+
+/* One signal that was taken: the answer, or CALL_PARKED when there is none yet. */
+static long act(struct call *c, const siginfo_t *info)
+{
+    struct thread *t = c->thread;
+    struct process *p = t->process;
+    int sig = info->si_signo;
+    struct signal_action action = p->actions->action[sig];
+    if (action.handler == (uint64_t)SIG_IGN)
+        return CALL_PARKED;
+    if (action.handler != (uint64_t)SIG_DFL)
+        return enter_handler(c, info, &action);
+    switch (signal_default_action(sig)) {
+    case DEFAULT_TERMINATE:
+        return die(p, sig);
+    case DEFAULT_STOP:
+        /* Nobody could continue an orphaned group: POSIX 2.4.3 has such a stop discarded. */
+        if (sig == SIGSTOP || !process_group_is_orphaned(p->group))
+            stop_begin(p, t, sig);
+        return CALL_PARKED;
+    case DEFAULT_IGNORE:
+        break;
+    }
+    return CALL_PARKED;
+}
+
+/*
+ * A fault of the thread itself, described by the host's siginfo. It can't be put off: blocked or
+ * ignored it is deadly (force_sig_info_to_task() of Linux).
+ */
+static long act_on_fault(struct call *c, int sig)
+{
+    struct thread *t = c->thread;
+    struct process *p = t->process;
+    struct signal_action action = p->actions->action[sig];
+    siginfo_t info;
+    if (call_read(c, &info, call_addr(c, 1), sizeof(info)) < 0)
+        return die(p, sig);
+    info.si_signo = sig;
+    if (signal_in(t->signals.mask, sig) || action.handler == (uint64_t)SIG_IGN ||
+        action.handler == (uint64_t)SIG_DFL)
+        return die(p, sig);
+    return enter_handler(c, &info, &action);
+}
+
+long sys_glovebox_signal(struct call *c)
+{
+    struct thread *t = c->thread;
+    struct process *p = t->process;
+    struct signal_thread *s = &t->signals;
+    int host_sig = call_int(c, 0);
+    siginfo_t info;
+
+    s->stopped = NULL;
+    if (host_sig == SIGNAL_KICK)
+        s->kicked = false;
+    if (p->exiting)
+        return CALL_DROP;
+    if (p->group_stopped)
+        return hold(c);
+    /* A call that was held by a stop comes here again: its fault is not to happen twice. */
+    bool is_fault = signal_is_valid(host_sig) && signal_in(SIGMASK_SYNCHRONOUS, host_sig);
+    if (is_fault && c->state_word == 0) {
+        c->state_word = 1;
+        return act_on_fault(c, host_sig);
+    }
+    for (;;) {
+        sigmask_t due = signal_deliverable(t);
+        if (!due || !signal_take(t, due, &info))
+            break;
+        long r = act(c, &info);
+        if (r != CALL_PARKED)
+            return r;
+        if (p->group_stopped)
+            return hold(c);
+    }
+    /* Interrupted for nothing: the call is restarted and sets its mask again. */
+    signal_end_temporary_mask(t);
+    return 0;
+}
+
+/* ---- the way back ---- */
+
+/* The stack pointer of a task that waits for us: /proc/TID/syscall, proc(5). */
+static int read_stack_pointer(const struct thread *t, uint64_t *ret)
+{
+    char name[32], text[256];
+    unsigned long long sp;
+    snprintf(name, sizeof(name), "%d/syscall", t->host_tid);
+    ssize_t n = host->read_proc(name, text, sizeof(text));
+    if (n < 0)
+        return (int)n;
+    if (sscanf(text, "%*d %*x %*x %*x %*x %*x %*x %llx", &sp) != 1)
+        return -EINVAL;
+    *ret = sp;
+    return 0;
+}
+
+/* Our restorer passes the frame's place; others' code that calls rt_sigreturn does not. */
+static int find_frame(const struct call *c, uint64_t *ret)
+{
+    const struct address_space *space = c->thread->process->space;
+    if (space && c->ip >= space->restorer && c->ip < space->restorer + FRAME_RESTORER_BYTES) {
+        *ret = c->arg[0];
+        return 0;
+    }
+    return read_stack_pointer(c->thread, ret);
+}
+
+long sys_rt_sigreturn(struct call *c)
+{
+    static const sigmask_t none;
+    uint64_t frame;
+    sigmask_t mask;
+    /* A frame that can't be read faults on the host too: SIGSEGV comes from there. */
+    if (find_frame(c, &frame) < 0)
+        return CALL_HOST;
+    struct gaddr at = gaddr_at(frame + FRAME_SIGMASK_OFFSET);
+    if (call_read(c, &mask, at, sizeof(mask)) < 0)
+        return CALL_HOST;
+    if (mask != 0)
+        call_write(c, at, &none, sizeof(none));
+    signal_set_mask(c->thread, mask);
+    return CALL_HOST;
+}

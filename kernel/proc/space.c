@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kernel/proc/space.h"
+
+#include "kernel/core/kernel.h"
+
+#include <dirent.h>
+#include <stdio.h>
+
+struct address_space *space_new(void)
+{
+    struct address_space *s = calloc(1, sizeof(*s));
+    if (!s)
+        return NULL;
+    s->refs = 1;
+    s->dumpable = true;
+    return s;
+}
+
+struct address_space *space_get(struct address_space *s)
+{
+    s->refs++;
+    return s;
+}
+
+static void mapped_file_free(struct mapped_file *m)
+{
+    path_put(&m->path);
+    inode_put(m->inode);
+    free(m);
+}
+
+void space_put(struct address_space *s)
+{
+    size_t cursor = 0;
+    uint64_t key;
+    void *value;
+    if (!s || --s->refs > 0)
+        return;
+    while (map_next(&s->mapped_files, &cursor, &key, &value))
+        mapped_file_free(value);
+    map_done(&s->mapped_files);
+    path_put(&s->exe);
+    if (s->exe_file) {
+        s->exe_file->inode->executing--;
+        file_put(s->exe_file);
+    }
+    free(s->cmdline);
+    free(s);
+}
+
+static int note(struct address_space *s, uint64_t host_ino, struct path path, struct inode *inode)
+{
+    if (s->mapped_files.count >= SPACE_MAPPED_FILES_MAX)
+        return -ENOSPC;
+    struct mapped_file *m = calloc(1, sizeof(*m));
+    if (!m)
+        return -ENOMEM;
+    m->path = path_get(path);
+    m->inode = inode_get(inode);
+    struct mapped_file *old = map_get(&s->mapped_files, host_ino);
+    if (map_set(&s->mapped_files, host_ino, m) < 0) {
+        mapped_file_free(m);
+        return -ENOMEM;
+    }
+    if (old)
+        mapped_file_free(old);
+    return 0;
+}
+
+void space_note_mapping(struct address_space *s, const struct file *f, struct hostfd fd)
+{
+    struct stat st;
+    if (fstat(fd.n, &st) < 0)
+        return;
+    const struct mapped_file *old = map_get(&s->mapped_files, st.st_ino);
+    if (old && old->inode == f->inode && path_is_same(old->path, f->path))
+        return;
+    note(s, st.st_ino, f->path, f->inode);
+}
+
+void space_set_program(struct address_space *s, struct path exe, struct file *exe_file,
+                       char *cmdline, size_t cmdline_size)
+{
+    s->exe = path_get(exe);
+    s->exe_file = exe_file;
+    exe_file->inode->executing++;
+    s->cmdline = cmdline;
+    s->cmdline_size = cmdline_size;
+}
+
+struct address_space *space_copy(const struct address_space *s)
+{
+    struct address_space *copy = space_new();
+    if (!copy)
+        return NULL;
+    size_t cursor = 0;
+    uint64_t key;
+    void *value;
+    while (map_next(&s->mapped_files, &cursor, &key, &value)) {
+        const struct mapped_file *m = value;
+        if (note(copy, key, m->path, m->inode) < 0)
+            break;
+    }
+    char *cmdline = s->cmdline ? malloc(s->cmdline_size + 1) : NULL;
+    if (cmdline)
+        memcpy(cmdline, s->cmdline, s->cmdline_size);
+    if (s->exe_file)
+        space_set_program(copy, s->exe, file_get(s->exe_file), cmdline,
+                          cmdline ? s->cmdline_size : 0);
+    copy->stub_start = s->stub_start;
+    copy->stub_end = s->stub_end;
+    copy->handler = s->handler;
+    copy->restorer = s->restorer;
+    copy->dumpable = s->dumpable;
+    return copy;
+}
+
+bool space_meet_threads(struct process *p)
+{
+    char name[32];
+    snprintf(name, sizeof(name), "%d/task", p->host_pid);
+    int fd = openat(kernel.proc_dir.n, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    DIR *dir = fd >= 0 ? fdopendir(fd) : NULL;
+    if (!dir) {
+        if (fd >= 0)
+            close(fd);
+        return false;
+    }
+    bool met = false;
+    struct dirent *entry;
+    while (!met && (entry = readdir(dir))) {
+        pid_t host_tid = (pid_t)strtol(entry->d_name, NULL, 10);
+        if (host_tid > 0 && !thread_find_host(host_tid))
+            met = thread_for_notification(host_tid) != NULL;
+    }
+    closedir(dir);
+    return met;
+}

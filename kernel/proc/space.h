@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Address spaces as the kernel knows them: which files were mapped, which program runs. The pages are
+ * the host's.
+ */
+#pragma once
+
+#include "kernel/proc/process.h"
+
+/* A file that was mapped: how /proc/PID/maps finds its name. Keyed by the host's inode number. */
+struct mapped_file {
+    struct path path; /* counted; mount NULL for anonymous files */
+    struct inode *inode;
+};
+
+#define SPACE_MAPPED_FILES_MAX 4096
+
+struct address_space *space_copy(const struct address_space *s);
+
+/* Notes that f was mapped through the host descriptor. Failing to is no error: maps shows no name. */
+void space_note_mapping(struct address_space *s, const struct file *f, struct hostfd fd);
+
+/* The program of a new space. Counts path; takes over the file and the command line. */
+void space_set_program(struct address_space *s, struct path exe, struct file *exe_file,
+                       char *cmdline, size_t cmdline_size);
+
+/* Looks through /proc/PID/task for a thread that is unknown. True if one was met. */
+bool space_meet_threads(struct process *p);
+
+struct exec_image;
+void exec_image_free(struct exec_image *image);

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * What processes and threads have used, from the host's /proc (proc(5)). Times have its resolution
+ * of 10 ms. See process_cpu_time() and thread_cpu_time() in process.h.
+ */
+#pragma once
+
+#include "kernel/proc/process.h"
+
+struct timeval usage_timeval(int64_t ns);
+
+/*
+ * As getrusage(2): times, page faults, peak resident size; context switches of a thread. Of a
+ * zombie what was noted at its end. 0, or -errno when the task is gone.
+ */
+int process_usage(const struct process *p, struct rusage *ret);
+int thread_usage(const struct thread *t, struct rusage *ret);

@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * execve(2), execveat(2) and the two calls of the loader stub. See kernel/proc/exec.h.
+ */
+#include "kernel/proc/exec.h"
+
+#include "kernel/core/kernel.h"
+#include "kernel/host/host.h"
+#include "kernel/proc/shadow.h"
+#include "kernel/proc/space.h"
+#include "kernel/sys/args.h"
+#include "kernel/sys/handlers.h"
+
+#include <stdio.h>
+
+/* The host must find the stub by what the registers say: by path, or by descriptor. */
+static int place_stub(struct call *c, int dirfd, const char *name, bool by_descriptor)
+{
+    if (by_descriptor)
+        return host->place_fd(c->id, kernel.stub, dirfd);
+    int r = shadow_link(name);
+    /* A relative name with a descriptor: the host resolves it from the tasks' root. */
+    if (r == 0 && dirfd != AT_FDCWD && name[0] != '/')
+        r = host->place_fd(c->id, kernel.shadow_root, dirfd);
+    return r;
+}
+
+/* At most one exec of a process is under way; the others wait, and end with their threads. */
+static long wait_for_other(struct call *c)
+{
+    int r = call_wait_on(c, &c->thread->process->exec_wait);
+    return r < 0 ? r : call_park(c, RESTART_NONE);
+}
+
+static long execute(struct call *c, int dirfd, struct gaddr name_address, struct gaddr argv,
+                    int flags)
+{
+    struct thread *t = c->thread;
+    char name[GUEST_PATH_MAX], shown[GUEST_PATH_MAX + 32];
+    struct path path;
+    if (flags & ~(AT_EMPTY_PATH | AT_SYMLINK_NOFOLLOW))
+        return -EINVAL;
+    /* A host signal that is under way would be lost, handlers and all: it goes first. */
+    if (t->signals.kicked)
+        return -ERESTARTSYS;
+    if (exec_pending(t->process))
+        return wait_for_other(c);
+    int r = args_path_at(c, name_address, flags, name);
+    if (r == 0 && name[0] == '\0' && !(flags & AT_EMPTY_PATH))
+        r = -ENOENT;
+    if (r == 0)
+        r = args_walk(c, dirfd, name, WALK_EMPTY_OK | (flags & AT_SYMLINK_NOFOLLOW ? 0 : WALK_FOLLOW),
+                      NULL, &path);
+    if (r < 0)
+        return r;
+    bool by_descriptor = name[0] == '\0';
+    if (S_ISLNK(path.dentry->inode->mode))
+        r = -ELOOP;
+    snprintf(shown, sizeof(shown), "%s", name);
+    if (by_descriptor)
+        snprintf(shown, sizeof(shown), "/dev/fd/%d", dirfd);
+    else if (dirfd != AT_FDCWD && name[0] != '/')
+        snprintf(shown, sizeof(shown), "/dev/fd/%d/%s", dirfd, name);
+    if (r == 0)
+        r = exec_prepare(t, path, shown, argv);
+    path_put(&path);
+    if (r < 0)
+        return r;
+    r = place_stub(c, dirfd, name, by_descriptor);
+    if (r < 0) {
+        exec_cancel(t);
+        return r;
+    }
+    return CALL_HOST;
+}
+
+static long noted(struct call *c, long result)
+{
+    struct process *p = c->thread->process;
+    if (result < 0 && result > -512 && !p->did_exec)
+        p->exec_error = (int)result;
+    return result;
+}
+
+long sys_execve(struct call *c)
+{
+    if (c->thread->process == process_init && !c->thread->process->did_exec)
+        return shadow_link("/init") < 0 ? -EIO : CALL_HOST;
+    return noted(c, execute(c, AT_FDCWD, call_addr(c, 0), call_addr(c, 1), 0));
+}
+
+long sys_execveat(struct call *c)
+{
+    return execute(c, call_int(c, 0), call_addr(c, 1), call_addr(c, 2), call_int(c, 4));
+}
+
+/* By now the host has given the leader's number to the thread that executed: c came in under it. */
+static void become_leader(struct call *c, struct thread *executed)
+{
+    struct thread *leader = c->thread;
+    if (executed == leader)
+        return;
+    leader->call = NULL;
+    thread_take_over(executed, leader);
+    c->thread = executed;
+    c->resume = &executed->resume;
+    executed->call = c;
+}
+
+long sys_glovebox_exec(struct call *c)
+{
+    struct process *p = c->thread->process;
+    if (p == process_init && !p->did_exec) {
+        struct stub_plan plan = {.is_init = 1};
+        p->did_exec = true;
+        return call_write(c, call_addr(c, 0), &plan, sizeof(plan));
+    }
+    struct thread *t = exec_pending(p);
+    if (!t || t->exec->loading)
+        return -ENOSYS;
+    become_leader(c, t);
+    int r = exec_commit(t);
+    if (r == 0)
+        r = call_write(c, call_addr(c, 0), &t->exec->plan, sizeof(t->exec->plan));
+    return r;
+}
+
+long sys_glovebox_start(struct call *c)
+{
+    struct thread *t = c->thread;
+    struct address_space *space = t->process->space;
+    if (!t->exec || !t->exec->loading)
+        return -ENOSYS;
+    space->handler = c->arg[0];
+    space->restorer = c->arg[1];
+    space->stub_start = c->arg[2];
+    space->stub_end = c->arg[3];
+    exec_cancel(t);
+    /* Signals that came while the handlers were not there. */
+    if (signal_is_deliverable(t))
+        signal_kick(t);
+    return 0;
+}

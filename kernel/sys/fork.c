@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * clone(2), fork(2), vfork(2). The host runs them; the flags are a register, so what was checked
+ * here is what is run.
+ */
+#include "kernel/core/kernel.h"
+#include "kernel/proc/embryo.h"
+#include "kernel/sys/handlers.h"
+
+#include <sched.h>
+
+#define CLONE_NAMESPACES                                                                           \
+    (CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWUSER | CLONE_NEWPID |   \
+     CLONE_NEWNET)
+#define CLONE_REFUSED (CLONE_PARENT | CLONE_PTRACE | CLONE_UNTRACED | CLONE_PIDFD)
+#define CLONE_SIGNAL  0xffu
+
+static long check_flags(uint64_t flags)
+{
+    unsigned sig = flags & CLONE_SIGNAL;
+    if (flags & CLONE_NAMESPACES)
+        return -EPERM;
+    if (flags & CLONE_REFUSED)
+        return -EINVAL;
+    if ((flags & CLONE_SIGHAND) && !(flags & CLONE_VM))
+        return -EINVAL;
+    if ((flags & CLONE_THREAD) && !(flags & CLONE_SIGHAND))
+        return -EINVAL;
+    /* The host reaps by itself only what ends with SIGCHLD. */
+    if (!(flags & CLONE_THREAD) && sig != 0 && sig != SIGCHLD)
+        return -EINVAL;
+    return 0;
+}
+
+static long clone_thread(struct call *c, uint64_t flags)
+{
+    struct thread *t = c->thread;
+    struct process *p = t->process;
+    long r = check_flags(flags);
+    if (r < 0)
+        return r;
+    if (thread_total >= LIMIT_THREADS ||
+        (thread_total >= process_limit(p, RLIMIT_NPROC) && !cred_has_cap(t->cred, 24)))
+        return -EAGAIN; /* 24: CAP_SYS_RESOURCE */
+    process_settle_embryo(p);
+    if (p->embryo) {
+        r = call_wait_on(c, embryo_queue(p));
+        return r < 0 ? r : call_park(c, RESTART_NONE);
+    }
+    r = embryo_new(t, flags);
+    return r < 0 ? r : CALL_HOST;
+}
+
+long sys_clone(struct call *c)
+{
+    /* The host looks at the low half only. */
+    return clone_thread(c, call_uint(c, 0));
+}
+
+long sys_fork(struct call *c)
+{
+    return clone_thread(c, SIGCHLD);
+}
+
+long sys_vfork(struct call *c)
+{
+    return clone_thread(c, CLONE_VFORK | CLONE_VM | SIGCHLD);
+}
+
+long sys_set_robust_list(struct call *c)
+{
+    /* struct robust_list_head: the host walks it when the thread ends. */
+    if (c->arg[1] != 24)
+        return -EINVAL;
+    c->thread->robust_list = c->arg[0];
+    c->thread->robust_list_size = c->arg[1];
+    return CALL_HOST;
+}
+
+long sys_get_robust_list(struct call *c)
+{
+    struct thread *t = call_int(c, 0) == 0 ? c->thread : thread_find(call_int(c, 0));
+    if (!t || t->dead)
+        return -ESRCH;
+    if (t->process != c->thread->process && !cred_has_cap(c->thread->cred, 19))
+        return -EPERM; /* 19: CAP_SYS_PTRACE */
+    uint64_t size = 24;
+    if (call_write(c, call_addr(c, 2), &size, sizeof(size)) < 0)
+        return -EFAULT;
+    return call_write(c, call_addr(c, 1), &t->robust_list, sizeof(t->robust_list));
+}

@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Memory: the host's, but for the question which file a mapping shows.
+ *
+ * mmap(2) of a file. The host will run the call with the registers as they are, so its own table
+ * must have, at the number that the guest used, a descriptor of the content: the kernel puts one
+ * there first. The race is harmless: another thread of the guest can make the host map what another
+ * permitted mmap put at that number, never more than it was allowed to.
+ *
+ * What stays there is inert (no other call that takes a descriptor reaches the host) and saves
+ * placing it again: a loader maps each library four times. fd_entry.host_slot says what it is.
+ */
+#include "kernel/core/kernel.h"
+#include "kernel/host/host.h"
+#include "kernel/proc/exec.h"
+#include "kernel/proc/space.h"
+#include "kernel/sys/args.h"
+#include "kernel/sys/handlers.h"
+
+#include <sys/mman.h>
+
+#define MAP_TYPE_MASK 0x0fu
+
+static bool slot_is(const struct fd_entry *e, uint64_t slot)
+{
+    return e->host_slot == slot;
+}
+
+/* Identifies a host file and the right to write: never 0. */
+static uint64_t slot_of(const struct stat *st, bool writable)
+{
+    uint64_t key[3] = {st->st_dev, st->st_ino, writable};
+    return map_hash_bytes(key, sizeof(key)) | 1;
+}
+
+static long check_access(const struct file *f, uint64_t protection, unsigned type)
+{
+    if (!f->can_read)
+        return -EACCES;
+    if (type != MAP_PRIVATE && (protection & PROT_WRITE) && !f->can_write)
+        return -EACCES;
+    if ((protection & PROT_EXEC) && f->path.mount && f->path.mount->noexec)
+        return -EPERM;
+    return f->ops->map ? 0 : -ENODEV;
+}
+
+/* The stub maps the program and its interpreter: descriptors that exist only for that. */
+static long map_for_stub(struct call *c, struct file *f, int fd)
+{
+    struct exec_image *image = c->thread->exec;
+    struct hostfd content;
+    if (image->placed[fd])
+        return CALL_HOST;
+    int r = f->ops->map ? f->ops->map(f, false, &content) : -ENODEV;
+    if (r == 0)
+        r = host->place_fd(c->id, content, fd);
+    if (r < 0)
+        return r;
+    image->placed[fd] = true;
+    space_note_mapping(c->thread->process->space, f, content);
+    return CALL_HOST;
+}
+
+static long map_file(struct call *c, int fd, uint64_t protection, unsigned type)
+{
+    struct file *f = args_file(c, fd);
+    struct hostfd content;
+    struct stat st;
+    if (!f)
+        return -EBADF;
+    long r = check_access(f, protection, type);
+    if (r < 0)
+        return r;
+    /* A shared mapping may be made writable later, if the file was opened for it. */
+    bool writable = type != MAP_PRIVATE && f->can_write;
+    r = f->ops->map(f, writable, &content);
+    if (r < 0)
+        return r;
+    if (fstat(content.n, &st) < 0)
+        return -errno;
+    struct fd_entry *e = fdtable_entry(c->thread->files, fd);
+    uint64_t slot = slot_of(&st, writable);
+    if (!slot_is(e, slot)) {
+        r = host->place_fd(c->id, content, fd);
+        if (r < 0)
+            return r == -EBADF ? -EMFILE : r;
+        e->host_slot = slot;
+    }
+    space_note_mapping(c->thread->process->space, f, content);
+    return CALL_HOST;
+}
+
+long sys_mmap(struct call *c)
+{
+    uint64_t protection = c->arg[2];
+    unsigned flags = call_uint(c, 3), type = flags & MAP_TYPE_MASK;
+    int fd = call_int(c, 4);
+    struct file *loading = exec_file(c->thread, fd);
+    if (type != MAP_SHARED && type != MAP_PRIVATE && type != MAP_SHARED_VALIDATE)
+        return -EINVAL;
+    if (flags & MAP_HUGETLB)
+        return -ENOMEM; /* no huge pages are set aside */
+    if (flags & MAP_ANONYMOUS)
+        return flags & MAP_SYNC ? -EINVAL : CALL_HOST;
+    if (c->arg[1] == 0 || (c->arg[5] & (GUEST_PAGE_SIZE - 1)))
+        return -EINVAL;
+    if (type == MAP_SHARED_VALIDATE && (flags & MAP_SYNC))
+        return -EOPNOTSUPP;
+    if (loading)
+        return map_for_stub(c, loading, fd);
+    return map_file(c, fd, protection, type);
+}
+
+/* What the filter did not let through. */
+
+long sys_madvise(struct call *c)
+{
+    return -EINVAL;
+}
+
+long sys_futex(struct call *c)
+{
+    return -ENOSYS;
+}
+
+long sys_arch_prctl(struct call *c)
+{
+    return -EINVAL;
+}
+
+long sys_membarrier(struct call *c)
+{
+    return -EINVAL;
+}
+
+/* ---- locking: accepted within the limit, and without an effect ---- */
+
+static long may_lock(const struct call *c, uint64_t bytes)
+{
+    size_t limit = process_limit(c->thread->process, RLIMIT_MEMLOCK);
+    if (cred_has_cap(c->thread->cred, 14)) /* CAP_IPC_LOCK */
+        return 0;
+    if (limit == 0)
+        return -EPERM;
+    return bytes > limit ? -ENOMEM : 0;
+}
+
+long sys_mlock(struct call *c)
+{
+    uint64_t end;
+    if (__builtin_add_overflow(c->arg[0], c->arg[1], &end) || end >= GUEST_ADDRESS_END)
+        return c->arg[1] ? -ENOMEM : 0;
+    return may_lock(c, c->arg[1]);
+}
+
+long sys_mlock2(struct call *c)
+{
+    return c->arg[2] & ~1ULL ? -EINVAL : sys_mlock(c); /* MLOCK_ONFAULT */
+}
+
+long sys_munlock(struct call *c)
+{
+    uint64_t end;
+    return __builtin_add_overflow(c->arg[0], c->arg[1], &end) ? -EINVAL : 0;
+}
+
+long sys_mlockall(struct call *c)
+{
+    unsigned flags = call_uint(c, 0);
+    if (flags == 0 || (flags & ~7u) || flags == 4) /* MCL_CURRENT, MCL_FUTURE, MCL_ONFAULT */
+        return -EINVAL;
+    return may_lock(c, 0);
+}
+
+long sys_munlockall(struct call *c)
+{
+    return 0;
+}
+
+/* ---- process_vm_readv and writev: the caller's own memory ---- */
+
+static long own_memory(struct call *c, bool write)
+{
+    struct uio local, remote;
+    char piece[4096];
+    if (c->arg[5])
+        return -EINVAL;
+    struct thread *target = thread_find(call_int(c, 0));
+    if (!target)
+        return -ESRCH;
+    if (target->process != c->thread->process)
+        return -EPERM;
+    int r = uio_init_guest_iov(&local, call_memory(c), call_addr(c, 1), c->arg[2]);
+    if (r < 0)
+        return r;
+    r = uio_init_guest_iov(&remote, call_memory(c), call_addr(c, 3), c->arg[4]);
+    if (r < 0) {
+        uio_done(&local);
+        return r;
+    }
+    struct uio *from = write ? &local : &remote, *to = write ? &remote : &local;
+    long done = 0;
+    while (from->left > 0 && to->left > 0 && done < (1 << 20)) {
+        size_t both = MIN(from->left, to->left);
+        size_t size = MIN(both, sizeof(piece));
+        ssize_t n = uio_copy_in(from, piece, size);
+        ssize_t m = n > 0 ? uio_copy_out(to, piece, (size_t)n) : n;
+        if (m <= 0) {
+            done = done ? done : -EFAULT;
+            break;
+        }
+        done += m;
+    }
+    uio_done(&local);
+    uio_done(&remote);
+    return done;
+}
+
+long sys_process_vm_readv(struct call *c)
+{
+    return own_memory(c, false);
+}
+
+long sys_process_vm_writev(struct call *c)
+{
+    return own_memory(c, true);
+}

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * What a sandbox's starter and its kernel say to each other.
+ *
+ * Descriptors that glovebox-kernel is started with (all others closed):
+ *   3  control socket, SOCK_SEQPACKET: one message below per packet
+ *   4  the specification: a pipe or memfd with records, read to its end once
+ *   5, 6, 7  the program's standard input (our read end), output and error (our write ends), pipes;
+ *            with tty=1 only 5, a stream socket that carries the terminal's bytes both ways
+ *
+ * The specification is a sequence of KEY=VALUE records, each ended by a NUL. Order matters only
+ * among equal keys and for mount.*, which describe the mount that the last mount.guest= began.
+ *
+ *   image=host | /absolute/dir      arg=...   (one a word; the first is the command)
+ *   env=K=V                         workdir=/...       user=NAME|UID[:GID]
+ *   hostname=...                    tty=0|1   rows=N   columns=N
+ *   mount.guest=/path  then  mount.host=/path  mount.mode=ro|rw
+ *   tmpfs=/path[:BYTES]             trace=1   (trace lines come as CONTROL_TRACE)
+ *   memory_bytes=N  cpus=N  disk_bytes=N      (what the sandbox is told)
+ *   store=/dir                      where unnamed content files may be made
+ */
+#pragma once
+
+#include "lib/base/base.h"
+
+#include <sys/resource.h>
+
+#define CONTROL_FD       3
+#define CONTROL_SPEC_FD  4
+#define CONTROL_STDIN_FD 5
+#define CONTROL_STDOUT_FD 6
+#define CONTROL_STDERR_FD 7
+
+#define CONTROL_SPEC_MAX_BYTES (8u * 1024 * 1024)
+#define CONTROL_PACKET_MAX_BYTES 65536
+
+enum control_type {
+    /* kernel -> starter */
+    CONTROL_READY = 1, /* the program's first process exists */
+    CONTROL_FAILED,    /* could not start: value is an exit status (125, 126, 127), text says why */
+    CONTROL_EXITED,    /* the main program ended: value is its wait status; usage, wall_ns are set;
+                          all its output was written to the pipes before */
+    CONTROL_TRACE,     /* text: whole lines of the trace */
+    CONTROL_LOG,       /* text: one line for the log, e.g. a warning */
+    CONTROL_STOPPED,   /* the main program was stopped by job control: value is the signal */
+    /* starter -> kernel */
+    CONTROL_WINDOW_SIZE, /* value = rows << 16 | columns */
+    CONTROL_SIGNAL,      /* value: to the main program's process group (with a tty: the foreground) */
+    CONTROL_KILL,        /* ends everything in the sandbox at once */
+};
+
+struct control_packet {
+    uint32_t type;
+    int32_t value;
+    int64_t wall_ns;
+    int64_t user_ns, system_ns; /* CPU time of all of the sandbox's processes that were waited for */
+    int64_t peak_memory_bytes;  /* of the largest process */
+    uint32_t text_size;         /* bytes of text behind the struct, not NUL-terminated */
+};
