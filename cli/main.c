@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/options.h"
+#include "cli/say.h"
+#include "cli/verbs.h"
+
+#include <fcntl.h>
+#include <signal.h>
+
+static int cli_help(int count, char **words);
+
+static const struct verb {
+    const char *name;
+    const char *summary;
+    int (*run)(int count, char **words);
+    void (*help)(FILE *out);
+} verbs[] = {
+    {"run", "run a program in a sandbox of its own", cli_run, cli_run_help},
+    {"help", "explain a command: glovebox help run", cli_help, NULL},
+};
+
+static const struct verb *find_verb(const char *name)
+{
+    for (size_t i = 0; i < ARRAY_SIZE(verbs); i++)
+        if (!strcmp(verbs[i].name, name))
+            return &verbs[i];
+    return NULL;
+}
+
+static const char *get_verb_name(const void *list, size_t i)
+{
+    return ((const struct verb *)list)[i].name;
+}
+
+static void print_help(FILE *out)
+{
+    fputs("Usage: glovebox COMMAND ...\n"
+          "\n"
+          "Runs code that you don't trust, on this machine, without risk to it.\n"
+          "\n"
+          "Try:\n"
+          "  glovebox run -- python3 -c 'print(sum(range(10)))'\n"
+          "  glovebox run -it -- bash\n"
+          "\n"
+          "Commands:\n",
+          out);
+    for (size_t i = 0; i < ARRAY_SIZE(verbs); i++)
+        fprintf(out, "  %-8s %s\n", verbs[i].name, verbs[i].summary);
+    fputs("\n"
+          "glovebox COMMAND --help says more, glovebox --version what this is.\n",
+          out);
+}
+
+static int unknown_verb(const char *name)
+{
+    struct sandbox_error e;
+    const char *meant = cli_suggest(name, ARRAY_SIZE(verbs), get_verb_name, verbs);
+    if (name[0] == '-')
+        sandbox_error_set(&e, -EINVAL, "%s: no such option; see glovebox --help", name);
+    else if (meant)
+        sandbox_error_set(&e, -EINVAL, "%s: no such command; did you mean glovebox %s?", name,
+                          meant);
+    else
+        sandbox_error_set(&e, -EINVAL,
+                          "%s: no such command; to run a program write: glovebox run -- %s", name,
+                          name);
+    cli_say_error(&e);
+    return CLI_STATUS_BAD_USE;
+}
+
+static int cli_help(int count, char **words)
+{
+    if (count == 0) {
+        print_help(stdout);
+        return 0;
+    }
+    const struct verb *verb = find_verb(words[0]);
+    if (!verb)
+        return unknown_verb(words[0]);
+    if (verb->help)
+        verb->help(stdout);
+    else
+        print_help(stdout);
+    return 0;
+}
+
+/* With one of 0, 1, 2 closed, the next file that is opened would take its place. */
+static void open_standard_descriptors(void)
+{
+    int fd;
+    do
+        fd = open("/dev/null", O_RDWR);
+    while (fd >= 0 && fd <= STDERR_FILENO);
+    if (fd >= 0)
+        close(fd);
+}
+
+int main(int argc, char **argv)
+{
+    open_standard_descriptors();
+    signal(SIGCHLD, SIG_DFL);
+    if (argc < 2) {
+        print_help(stderr);
+        return CLI_STATUS_BAD_USE;
+    }
+    const char *word = argv[1];
+    if (!strcmp(word, "--help") || !strcmp(word, "-h"))
+        return cli_help(argc - 2, argv + 2);
+    if (!strcmp(word, "--version") || !strcmp(word, "-V")) {
+        puts("glovebox " GLOVEBOX_VERSION);
+        return 0;
+    }
+    const struct verb *verb = find_verb(word);
+    return verb ? verb->run(argc - 2, argv + 2) : unknown_verb(word);
+}

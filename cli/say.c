@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/say.h"
+
+#include "sandbox/terminal.h"
+
+#include <sys/uio.h>
+
+/* In one write, so that lines of several processes don't mix. */
+void cli_say(const char *line)
+{
+    static const char name[] = "glovebox: ";
+    const char *end = terminal_is_raw() ? "\r\n" : "\n";
+    struct iovec parts[] = {
+        {(char *)name, sizeof(name) - 1},
+        {(char *)line, strlen(line)},
+        {(char *)end, strlen(end)},
+    };
+    /* Nobody is left to be told when this fails. */
+    if (writev(STDERR_FILENO, parts, ARRAY_SIZE(parts)) < 0)
+        return;
+}
+
+void cli_say_error(const struct sandbox_error *e)
+{
+    char line[4 * SANDBOX_ERROR_MAX_BYTES], text[SANDBOX_ERROR_MAX_BYTES];
+    size_t size;
+    /* One line, whatever names are in it. */
+    for (size = 0; e->text[size]; size++)
+        text[size] = e->text[size] == '\n' ? ' ' : e->text[size];
+    sandbox_text_escape(text, size, line, sizeof(line), &size);
+    cli_say(line);
+}

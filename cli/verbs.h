@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * The verbs of glovebox: each takes the words behind its name and returns the exit status.
+ */
+#pragma once
+
+#include <stdio.h>
+
+#define CLI_STATUS_BAD_USE 125
+
+int cli_run(int count, char **words);
+void cli_run_help(FILE *out);

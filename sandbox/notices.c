@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sandbox/notices.h"
+
+#include "lib/base/control.h"
+#include "sandbox/error.h"
+#include "sandbox/run.h"
+
+#include <stdio.h>
+
+#define LINE_MAX_BYTES 1024
+
+void notices_init(struct notices *n, void (*say)(const char *line), int trace)
+{
+    *n = (struct notices){
+        .say = say,
+        .line = BUF_INIT(LINE_MAX_BYTES),
+        .trace = OUTLET_CLOSED,
+        /* Every byte of a packet may become four. */
+        .pending = BUF_INIT(4 * CONTROL_PACKET_MAX_BYTES + 1),
+    };
+    if (trace >= 0)
+        outlet_open(&n->trace, trace);
+}
+
+void notices_done(struct notices *n)
+{
+    outlet_close(&n->trace);
+    buf_done(&n->line);
+    buf_done(&n->pending);
+}
+
+void notices_say(struct notices *n, const char *prefix, const char *text, size_t size)
+{
+    char line[LINE_MAX_BYTES * 4 + 64];
+    size_t prefix_size = strlen(prefix), escaped;
+    n->log_bytes += size + 1;
+    if (n->log_bytes > SANDBOX_LOG_MAX_BYTES) {
+        if (!n->is_full)
+            n->say("the rest of the log is left out");
+        n->is_full = true;
+        return;
+    }
+    while (size > 0 && text[size - 1] == '\n')
+        size--;
+    memcpy(line, prefix, prefix_size);
+    sandbox_text_escape(text, size, line + prefix_size, sizeof(line) - prefix_size, &escaped);
+    sandbox_text_escape(text, size, n->last_line, sizeof(n->last_line), &escaped);
+    n->say(line);
+}
+
+static void say_log_line(struct notices *n)
+{
+    if (n->line.size > 0)
+        notices_say(n, "kernel: ", n->line.data, n->line.size);
+    buf_reset(&n->line);
+}
+
+void notices_take_log(void *notices, const char *data, size_t size)
+{
+    struct notices *n = notices;
+    while (size > 0) {
+        const char *newline = memchr(data, '\n', size);
+        size_t piece = newline ? (size_t)(newline - data) : size;
+        size_t room = n->line.max_bytes - n->line.size;
+        buf_append(&n->line, data, MIN(piece, room));
+        if (newline)
+            say_log_line(n);
+        piece += newline ? 1 : 0;
+        data += piece;
+        size -= piece;
+    }
+}
+
+void notices_end_log(struct notices *n)
+{
+    say_log_line(n);
+}
+
+void notices_take_trace(struct notices *n, const char *text, size_t size)
+{
+    if (n->trace.fd < 0)
+        return;
+    while (size > 0) {
+        char piece[4096];
+        size_t escaped, used = sandbox_text_escape(text, size, piece, sizeof(piece), &escaped);
+        buf_append(&n->pending, piece, escaped);
+        text += used;
+        size -= used;
+    }
+    notices_write_trace(n, false);
+}
+
+bool notices_trace_is_full(const struct notices *n)
+{
+    return n->pending.size > n->trace_start;
+}
+
+void notices_write_trace(struct notices *n, bool polled)
+{
+    while (n->trace_start < n->pending.size) {
+        ssize_t written = outlet_write(&n->trace, n->pending.data + n->trace_start,
+                                       n->pending.size - n->trace_start, polled);
+        if (written == -EAGAIN)
+            return;
+        if (written < 0) {
+            char reason[64];
+            snprintf(reason, sizeof(reason), "%.60s", strerror((int)-written));
+            notices_say(n, "trace: the rest is left out: ", reason, strlen(reason));
+            outlet_close(&n->trace);
+            break;
+        }
+        n->trace_start += (size_t)written;
+        polled = false;
+    }
+    n->trace_start = 0;
+    buf_reset(&n->pending);
+}

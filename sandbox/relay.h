@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Carries bytes one way from one descriptor to another, or to a function: at most one buffer of
+ * them lies here, and nothing is read while that is not empty, so that a slow reader slows the
+ * writer down.
+ *
+ *            source readable                sink takes all
+ *   EMPTY ------------------------> FULL ------------------> EMPTY
+ *     | end of source                 | sink's reader is gone, or its error
+ *     v                               v
+ *   DONE                            DONE (error is set)
+ *
+ * Owns nothing: whoever made the descriptors closes them, when `done`.
+ */
+#pragma once
+
+#include "sandbox/outlet.h"
+
+#include <poll.h>
+
+#define RELAY_BUFFER_BYTES (64 * 1024)
+
+typedef void (*relay_take_fn)(void *userdata, const char *data, size_t size);
+
+struct relay {
+    int source; /* -1: nothing is read any more */
+    struct outlet sink;
+    relay_take_fn take; /* instead of the sink */
+    void *userdata;
+    char *data; /* RELAY_BUFFER_BYTES */
+    size_t start, end;
+    uint64_t total_bytes; /* that were read */
+    bool done;
+    int error; /* negative errno of the sink; 0 at the end of the source */
+};
+
+/* sink: a descriptor to write to; or -1, and take is called with everything. 0 or -ENOMEM. */
+int relay_init(struct relay *r, int source, int sink, relay_take_fn take, void *userdata);
+
+/* For a sink that is one of our own, non-blocking descriptors. */
+int relay_init_own(struct relay *r, int source, int sink);
+
+void relay_done(struct relay *r);
+
+/* What to poll for; 0: nothing on that side. */
+short relay_source_events(const struct relay *r);
+short relay_sink_events(const struct relay *r);
+
+/* Goes on after poll(2). */
+void relay_step(struct relay *r, short source_revents, short sink_revents);

@@ -1,0 +1,618 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sandbox/run.h"
+
+#include "sandbox/notices.h"
+#include "sandbox/start.h"
+#include "sandbox/terminal.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <sys/ioctl.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <time.h>
+
+/* How often a background job looks whether the terminal is its own again. */
+#define BACKGROUND_CHECK_MS 200
+
+enum state {
+    RUNNING,
+    ENDING,  /* the program got a signal and has until the deadline */
+    KILLING, /* the kernel process got CONTROL_KILL, likewise */
+    LEAVING, /* the program has ended, the kernel process is about to */
+    GONE,    /* the kernel process was waited for */
+};
+
+/* Places in the poll list. */
+enum watched {
+    WATCH_CONTROL,
+    WATCH_PIDFD,
+    WATCH_SIGNALS,
+    WATCH_TRACE,
+    WATCH_INPUT_SOURCE,
+    WATCH_INPUT_SINK,
+    WATCH_OUTPUT_SOURCE,
+    WATCH_OUTPUT_SINK,
+    WATCH_ERRORS_SOURCE,
+    WATCH_ERRORS_SINK,
+    WATCH_LOG,
+    WATCH_COUNT,
+};
+
+struct run {
+    const struct sandbox_spec *spec;
+    const struct sandbox_io *io;
+    struct sandbox *sandbox;
+    struct sandbox_outcome *outcome;
+    enum state state;
+    int64_t start_ns, timeout_ns, deadline_ns; /* CLOCK_MONOTONIC; 0: none */
+    bool is_ready;                             /* the program's first process exists */
+    bool has_outcome;                          /* EXITED or FAILED came */
+    bool is_ended_by_us; /* the cause is time or a signal, whatever the program makes of it */
+    bool is_control_open;
+    bool is_stop_passed_on; /* a SIGTSTP of ours */
+    bool is_abandoned;      /* nothing more is carried */
+    bool is_output_lost;    /* message says why */
+    bool is_input_terminal;
+    int input_left; /* reading end of the program's input, to count what it left; -1 */
+    struct relay input, output, errors, log;
+    struct notices notices;
+    int signals;
+    sigset_t mask_before;
+    struct sigaction pipe_before;
+};
+
+static const int ending_signals[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
+static const int other_signals[] = {SIGUSR1, SIGUSR2, SIGTSTP, SIGCONT, SIGWINCH};
+
+static int64_t now_ns(void)
+{
+    struct timespec ts;
+    clock_gettime(CLOCK_MONOTONIC, &ts);
+    return ts.tv_sec * NSEC_PER_SEC + ts.tv_nsec;
+}
+
+const char *sandbox_cause_name(enum sandbox_cause cause)
+{
+    static const char *const names[] = {
+        [SANDBOX_EXITED] = "exited",
+        [SANDBOX_SIGNALED] = "signaled",
+        [SANDBOX_TIMED_OUT] = "timeout",
+        [SANDBOX_KILLED] = "killed",
+        [SANDBOX_NOT_STARTED] = "not-started",
+        [SANDBOX_KERNEL_FAILURE] = "kernel-failure",
+        [SANDBOX_HOST_FAILURE] = "host-failure",
+    };
+    return names[cause];
+}
+
+static void set_state(struct run *r, enum state state, int64_t limit_ms)
+{
+    r->state = state;
+    r->deadline_ns = limit_ms ? now_ns() + limit_ms * NSEC_PER_MSEC : 0;
+}
+
+static void start_killing(struct run *r)
+{
+    if (sandbox_send(r->sandbox, CONTROL_KILL, 0))
+        set_state(r, KILLING, SANDBOX_KILL_MS);
+    else
+        sandbox_kill(r->sandbox);
+}
+
+/* Ends the sandbox for a reason of ours. The second time at once. */
+static void end_sandbox(struct run *r, enum sandbox_cause cause, int sig)
+{
+    if (r->state == GONE) {
+        r->is_abandoned = true;
+        return;
+    }
+    if (r->state == LEAVING)
+        return;
+    if (!r->is_ended_by_us) {
+        r->is_ended_by_us = true;
+        r->outcome->cause = cause;
+        r->outcome->signal = sig;
+    }
+    if (r->state == ENDING || !r->is_ready) {
+        start_killing(r);
+        return;
+    }
+    if (r->state != RUNNING)
+        return;
+    set_state(r, ENDING, SANDBOX_GRACE_MS);
+    sandbox_send(r->sandbox, CONTROL_SIGNAL, sig);
+    sandbox_send(r->sandbox, CONTROL_SIGNAL, SIGCONT);
+}
+
+static void on_deadline(struct run *r)
+{
+    r->deadline_ns = 0;
+    if (r->state == ENDING)
+        start_killing(r);
+    else if (r->state == KILLING || r->state == LEAVING)
+        sandbox_kill(r->sandbox);
+}
+
+static void send_window_size(struct run *r)
+{
+    unsigned rows, columns;
+    terminal_get_size(r->io->input, &rows, &columns);
+    sandbox_send(r->sandbox, CONTROL_WINDOW_SIZE, (int32_t)(rows << 16 | (columns & 0xffff)));
+}
+
+static void resume(struct run *r)
+{
+    r->is_stop_passed_on = false;
+    if (r->spec->tty) {
+        terminal_enter_raw(r->io->input);
+        send_window_size(r);
+    }
+    sandbox_send(r->sandbox, CONTROL_SIGNAL, SIGCONT);
+}
+
+/*
+ * Stops this process as Ctrl-Z would, so that the caller's shell takes over, until somebody
+ * continues it. In raw mode the terminal has told nobody else of our process group, so that we do.
+ * Without a shell that does job control the host ignores the signal, and the program goes on at
+ * once instead of hanging.
+ */
+static void suspend(struct run *r)
+{
+    sigset_t stop;
+    terminal_restore();
+    sigemptyset(&stop);
+    sigaddset(&stop, SIGTSTP);
+    if (r->spec->tty)
+        kill(0, SIGTSTP);
+    else
+        raise(SIGTSTP);
+    sigprocmask(SIG_UNBLOCK, &stop, NULL);
+    sigprocmask(SIG_BLOCK, &stop, NULL);
+    resume(r);
+}
+
+static void on_signal(struct run *r, int sig)
+{
+    for (size_t i = 0; i < ARRAY_SIZE(ending_signals); i++)
+        if (sig == ending_signals[i]) {
+            end_sandbox(r, SANDBOX_KILLED, sig);
+            return;
+        }
+    switch (sig) {
+    case SIGCONT:
+        resume(r);
+        break;
+    case SIGWINCH:
+        if (r->spec->tty)
+            send_window_size(r);
+        break;
+    case SIGTSTP:
+        if (r->spec->tty) {
+            suspend(r);
+            break;
+        }
+        r->is_stop_passed_on = true;
+        sandbox_send(r->sandbox, CONTROL_SIGNAL, sig);
+        break;
+    default:
+        sandbox_send(r->sandbox, CONTROL_SIGNAL, sig);
+    }
+}
+
+static void read_signals(struct run *r)
+{
+    struct signalfd_siginfo info;
+    while (read(r->signals, &info, sizeof(info)) == sizeof(info))
+        on_signal(r, (int)info.ssi_signo);
+}
+
+/* The main program is no more; what else runs in the sandbox ends with it. */
+static void start_leaving(struct run *r)
+{
+    r->has_outcome = true;
+    if (r->state == GONE)
+        return;
+    set_state(r, LEAVING, SANDBOX_LEAVING_MS);
+    sandbox_send(r->sandbox, CONTROL_KILL, 0);
+}
+
+static void note_exit(struct run *r, const struct control_packet *p)
+{
+    struct sandbox_outcome *o = r->outcome;
+    int status = p->value;
+    o->wall_ns = p->wall_ns;
+    o->user_ns = p->user_ns;
+    o->system_ns = p->system_ns;
+    o->peak_memory_bytes = p->peak_memory_bytes;
+    o->exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+    if (!r->is_ended_by_us) {
+        o->cause = WIFSIGNALED(status) ? SANDBOX_SIGNALED : SANDBOX_EXITED;
+        o->signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
+    }
+    start_leaving(r);
+}
+
+/* What to do next, when the sandbox's kernel has said only what is wrong. */
+static const char *advice(int status)
+{
+    switch (status) {
+    case 126:
+        return "give a program or script that can be executed";
+    case 127:
+        return "give its path in the sandbox, or an image that has it";
+    default:
+        return "check the options";
+    }
+}
+
+static void note_failure(struct run *r, const struct control_packet *p, const char *text)
+{
+    size_t escaped;
+    struct sandbox_outcome *o = r->outcome;
+    r->is_ended_by_us = false;
+    o->cause = SANDBOX_NOT_STARTED;
+    o->exit_status = p->value >= 125 && p->value <= 127 ? p->value : SANDBOX_STATUS_FAILED;
+    sandbox_text_escape(text, p->text_size, o->message.text, sizeof(o->message.text) - 64,
+                        &escaped);
+    if (!strchr(o->message.text, ';'))
+        snprintf(o->message.text + escaped, sizeof(o->message.text) - escaped, "; %s",
+                 advice(o->exit_status));
+    start_leaving(r);
+}
+
+static void on_packet(struct run *r, const struct control_packet *p, const char *text)
+{
+    switch (p->type) {
+    case CONTROL_READY:
+        r->is_ready = true;
+        break;
+    case CONTROL_EXITED:
+        if (!r->has_outcome)
+            note_exit(r, p);
+        break;
+    case CONTROL_FAILED:
+        if (!r->has_outcome)
+            note_failure(r, p, text);
+        break;
+    case CONTROL_TRACE:
+        notices_take_trace(&r->notices, text, p->text_size);
+        break;
+    case CONTROL_LOG:
+        notices_say(&r->notices, "", text, p->text_size);
+        break;
+    case CONTROL_STOPPED:
+        if (r->spec->tty || (r->is_stop_passed_on && p->value == SIGTSTP))
+            suspend(r);
+        break;
+    default:
+        break;
+    }
+}
+
+/* Everything in a packet is checked: a guest may have taken over the kernel process. */
+static void read_control(struct run *r)
+{
+    static union {
+        struct control_packet packet;
+        char bytes[sizeof(struct control_packet) + CONTROL_PACKET_MAX_BYTES];
+    } u;
+    while (!notices_trace_is_full(&r->notices)) {
+        ssize_t n = recv(r->sandbox->control, &u, sizeof(u), MSG_DONTWAIT | MSG_TRUNC);
+        if (n < 0 && (errno == EAGAIN || errno == EINTR))
+            return;
+        if (n <= 0) {
+            r->is_control_open = false;
+            return;
+        }
+        if ((size_t)n < sizeof(u.packet) || (size_t)n > sizeof(u) ||
+            u.packet.text_size != (size_t)n - sizeof(u.packet))
+            continue;
+        on_packet(r, &u.packet, u.bytes + sizeof(u.packet));
+    }
+}
+
+/* A reader that went away is the program's business: it gets SIGPIPE or EPIPE when it writes on. */
+static void check_output(struct run *r, struct relay *relay, int *source, int sink,
+                         const char *what)
+{
+    if (!relay->done || *source < 0)
+        return;
+    if (r->spec->tty)
+        shutdown(*source, SHUT_RDWR);
+    close(*source);
+    *source = -1;
+    if (relay->error == 0 || relay->error == -EPIPE || relay->error == -ECONNRESET ||
+        (relay->error == -EIO && isatty(sink)))
+        return;
+    r->is_output_lost = true;
+    sandbox_error_set(&r->outcome->message, 0, "%s: %s; the program's output is incomplete", what,
+                      strerror(-relay->error));
+}
+
+static void check_input(struct run *r)
+{
+    if (!r->input.done || r->sandbox->input < 0)
+        return;
+    if (r->spec->tty)
+        shutdown(r->sandbox->input, SHUT_WR);
+    close(r->sandbox->input);
+    r->sandbox->input = -1;
+}
+
+/* A background job that reads from its terminal would be stopped, though the program may never
+ * read. */
+static bool is_in_background(const struct run *r)
+{
+    pid_t foreground = tcgetpgrp(r->io->input);
+    return foreground >= 0 && foreground != getpgrp();
+}
+
+static void watch(struct pollfd *p, int fd, short events)
+{
+    *p = (struct pollfd){.fd = events ? fd : -1, .events = events};
+}
+
+/* Returns whether it wants to be called again soon. */
+static bool fill_poll_list(struct run *r, struct pollfd *p)
+{
+    short input = r->state == GONE ? 0 : relay_source_events(&r->input);
+    bool waits = input && r->is_input_terminal && !r->spec->tty && is_in_background(r);
+    bool is_trace_full = notices_trace_is_full(&r->notices);
+    watch(&p[WATCH_CONTROL], r->sandbox->control,
+          r->is_control_open && !is_trace_full ? POLLIN : 0);
+    watch(&p[WATCH_PIDFD], r->sandbox->pidfd, r->state != GONE ? POLLIN : 0);
+    watch(&p[WATCH_SIGNALS], r->signals, POLLIN);
+    watch(&p[WATCH_TRACE], r->notices.trace.fd, is_trace_full ? POLLOUT : 0);
+    watch(&p[WATCH_INPUT_SOURCE], r->input.source, waits ? 0 : input);
+    watch(&p[WATCH_INPUT_SINK], r->input.sink.fd, relay_sink_events(&r->input));
+    watch(&p[WATCH_OUTPUT_SOURCE], r->output.source, relay_source_events(&r->output));
+    watch(&p[WATCH_OUTPUT_SINK], r->output.sink.fd, relay_sink_events(&r->output));
+    watch(&p[WATCH_ERRORS_SOURCE], r->errors.source, relay_source_events(&r->errors));
+    watch(&p[WATCH_ERRORS_SINK], r->errors.sink.fd, relay_sink_events(&r->errors));
+    watch(&p[WATCH_LOG], r->log.source, relay_source_events(&r->log));
+    return waits;
+}
+
+static void step_streams(struct run *r, const struct pollfd *p)
+{
+    relay_step(&r->input, p[WATCH_INPUT_SOURCE].revents, p[WATCH_INPUT_SINK].revents);
+    relay_step(&r->output, p[WATCH_OUTPUT_SOURCE].revents, p[WATCH_OUTPUT_SINK].revents);
+    relay_step(&r->errors, p[WATCH_ERRORS_SOURCE].revents, p[WATCH_ERRORS_SINK].revents);
+    relay_step(&r->log, p[WATCH_LOG].revents, 0);
+    check_input(r);
+    check_output(r, &r->output, &r->sandbox->output, r->io->output, "standard output");
+    check_output(r, &r->errors, &r->sandbox->errors, r->io->errors, "standard error");
+}
+
+static bool is_over(const struct run *r)
+{
+    return r->is_abandoned || (r->state == GONE && r->output.done && r->errors.done &&
+                               r->log.done && !r->is_control_open);
+}
+
+static int64_t earlier(int64_t a, int64_t b)
+{
+    return a == 0 ? b : b == 0 ? a : MIN(a, b);
+}
+
+static void wait_for_events(struct run *r, struct pollfd *p)
+{
+    struct timespec ts, *timeout = NULL;
+    bool soon = fill_poll_list(r, p);
+    int64_t now = now_ns();
+    int64_t until = earlier(r->deadline_ns, r->timeout_ns);
+    if (soon)
+        until = earlier(until, now + BACKGROUND_CHECK_MS * NSEC_PER_MSEC);
+    if (until) {
+        int64_t left = MAX(until - now, (int64_t)0);
+        ts = (struct timespec){.tv_sec = left / NSEC_PER_SEC, .tv_nsec = left % NSEC_PER_SEC};
+        timeout = &ts;
+    }
+    if (ppoll(p, WATCH_COUNT, timeout, NULL) < 0)
+        for (int i = 0; i < WATCH_COUNT; i++)
+            p[i].revents = 0;
+}
+
+static void check_clock(struct run *r)
+{
+    int64_t now = now_ns();
+    if (r->timeout_ns && now >= r->timeout_ns) {
+        r->timeout_ns = 0;
+        if (!r->has_outcome)
+            end_sandbox(r, SANDBOX_TIMED_OUT, SIGTERM);
+    }
+    if (r->deadline_ns && now >= r->deadline_ns)
+        on_deadline(r);
+}
+
+static void run_loop(struct run *r)
+{
+    while (!is_over(r)) {
+        struct pollfd p[WATCH_COUNT];
+        wait_for_events(r, p);
+        if (p[WATCH_SIGNALS].revents)
+            read_signals(r);
+        check_clock(r);
+        if (p[WATCH_TRACE].revents)
+            notices_write_trace(&r->notices, true);
+        if (p[WATCH_CONTROL].revents)
+            read_control(r);
+        step_streams(r, p);
+        if (p[WATCH_PIDFD].revents) {
+            sandbox_reap(r->sandbox);
+            set_state(r, GONE, 0);
+            r->timeout_ns = 0;
+        }
+    }
+}
+
+static void block_signals(struct run *r)
+{
+    sigset_t set;
+    struct sigaction ignore = {.sa_handler = SIG_IGN};
+    sigemptyset(&set);
+    for (size_t i = 0; i < ARRAY_SIZE(ending_signals); i++)
+        sigaddset(&set, ending_signals[i]);
+    for (size_t i = 0; i < ARRAY_SIZE(other_signals); i++)
+        sigaddset(&set, other_signals[i]);
+    sigprocmask(SIG_BLOCK, &set, &r->mask_before);
+    sigaction(SIGPIPE, &ignore, &r->pipe_before);
+    r->signals = signalfd(-1, &set, SFD_NONBLOCK | SFD_CLOEXEC);
+}
+
+static void restore_signals(struct run *r)
+{
+    base_closep(&r->signals);
+    sigaction(SIGPIPE, &r->pipe_before, NULL);
+    sigprocmask(SIG_SETMASK, &r->mask_before, NULL);
+}
+
+/*
+ * A file that we read ahead of the program is put back to where the program stopped reading, so
+ * that "while read line; do glovebox run ...; done < file" works as without glovebox.
+ */
+static void open_input_left(struct run *r)
+{
+    char path[40];
+    if (r->spec->tty || r->io->input < 0 || lseek(r->io->input, 0, SEEK_CUR) < 0)
+        return;
+    snprintf(path, sizeof(path), "/proc/self/fd/%d", r->sandbox->input);
+    r->input_left = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+}
+
+static void give_back_input(struct run *r)
+{
+    int in_pipe = 0;
+    if (r->input_left < 0 || ioctl(r->input_left, FIONREAD, &in_pipe) < 0)
+        return;
+    off_t size = in_pipe + (off_t)(r->input.end - r->input.start);
+    if (size > 0)
+        lseek(r->io->input, -size, SEEK_CUR);
+}
+
+static int open_streams(struct run *r)
+{
+    const struct sandbox_io *io = r->io;
+    struct sandbox *s = r->sandbox;
+    int error = relay_init_own(&r->input, io->input, s->input);
+    r->is_input_terminal = io->input >= 0 && isatty(io->input);
+    if (io->input < 0)
+        r->input.done = true;
+    open_input_left(r);
+    if (error == 0)
+        error = relay_init(&r->output, s->output, io->output, io->take_output, io->output_userdata);
+    if (error == 0 && s->errors >= 0)
+        error = relay_init(&r->errors, s->errors, io->errors, io->take_errors, io->errors_userdata);
+    if (error == 0)
+        error = relay_init(&r->log, s->log, -1, notices_take_log, &r->notices);
+    return error;
+}
+
+static void finish_outcome(struct run *r)
+{
+    struct sandbox_outcome *o = r->outcome;
+    struct sandbox *s = r->sandbox;
+    if (!r->has_outcome) {
+        o->wall_ns = now_ns() - r->start_ns;
+        o->user_ns =
+            s->usage.ru_utime.tv_sec * NSEC_PER_SEC + s->usage.ru_utime.tv_usec * NSEC_PER_USEC;
+        o->system_ns =
+            s->usage.ru_stime.tv_sec * NSEC_PER_SEC + s->usage.ru_stime.tv_usec * NSEC_PER_USEC;
+        o->peak_memory_bytes = s->usage.ru_maxrss * 1024L;
+    }
+    if (!r->has_outcome && !r->is_ended_by_us) {
+        int status = s->wait_status;
+        o->cause = SANDBOX_KERNEL_FAILURE;
+        sandbox_error_set(&o->message, 0,
+                          "the sandbox's kernel ended unexpectedly: %s %d%s%s; "
+                          "this is a bug of Glovebox, please report it",
+                          WIFSIGNALED(status) ? "signal" : "status",
+                          WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status),
+                          r->notices.last_line[0] ? ": " : "", r->notices.last_line);
+    }
+    if (r->is_output_lost && (o->cause == SANDBOX_EXITED || o->cause == SANDBOX_SIGNALED))
+        o->cause = SANDBOX_HOST_FAILURE;
+    switch (o->cause) {
+    case SANDBOX_EXITED:
+        o->exit_status = o->exit_code;
+        break;
+    case SANDBOX_SIGNALED:
+    case SANDBOX_KILLED:
+        o->exit_status = 128 + o->signal;
+        break;
+    case SANDBOX_TIMED_OUT:
+        o->exit_status = SANDBOX_STATUS_TIMEOUT;
+        break;
+    case SANDBOX_NOT_STARTED:
+        break;
+    default:
+        o->exit_status = SANDBOX_STATUS_FAILED;
+    }
+}
+
+static void run_done(struct run *r)
+{
+    sandbox_free(r->sandbox);
+    base_closep(&r->input_left);
+    relay_done(&r->input);
+    relay_done(&r->output);
+    relay_done(&r->errors);
+    relay_done(&r->log);
+    notices_done(&r->notices);
+    restore_signals(r);
+}
+
+static int run_started(struct run *r)
+{
+    int error = open_streams(r);
+    if (error == 0 && r->signals < 0)
+        error = -EMFILE;
+    if (error == 0 && r->spec->tty)
+        error = terminal_enter_raw(r->io->input);
+    if (error < 0)
+        return error;
+    r->start_ns = now_ns();
+    if (r->io->timeout_ns)
+        r->timeout_ns = r->start_ns + r->io->timeout_ns;
+    check_input(r);
+    run_loop(r);
+    terminal_restore();
+    notices_end_log(&r->notices);
+    give_back_input(r);
+    finish_outcome(r);
+    return 0;
+}
+
+int sandbox_run(const struct sandbox_spec *spec, const struct sandbox_io *io,
+                struct sandbox_outcome *ret, struct sandbox_error *e)
+{
+    struct sandbox_outcome outcome = {.exit_code = -1};
+    struct relay closed = {.source = -1, .sink = OUTLET_CLOSED, .done = true};
+    struct run r = {
+        .spec = spec,
+        .io = io,
+        .outcome = &outcome,
+        .is_control_open = true,
+        .input_left = -1,
+        .input = closed,
+        .output = closed,
+        .errors = closed,
+        .log = closed,
+    };
+    block_signals(&r);
+    notices_init(&r.notices, io->say, io->trace);
+    int error = sandbox_start(spec, &r.sandbox, e);
+    if (error == 0) {
+        error = run_started(&r);
+        if (error < 0)
+            sandbox_error_set(e, error, "start: %s; free memory or descriptors and try again",
+                              strerror(-error));
+    }
+    run_done(&r);
+    if (error == 0)
+        *ret = outcome;
+    return error;
+}

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * What a sandbox is to be: filled in by the CLI (later by the server), checked here, and written as
+ * the records that lib/base/control.h describes. The setters check what can be known on this side
+ * of the boundary; what depends on the image (is there such a user, such a directory) the kernel
+ * finds out.
+ *
+ * On failure a setter leaves the specification as it was and error->text says "REASON; NEXT STEP".
+ */
+#pragma once
+
+#include "lib/base/buf.h"
+#include "sandbox/error.h"
+#include "sandbox/strv.h"
+
+#define SANDBOX_MOUNTS_MAX         128   /* host folders and tmpfs together */
+#define SANDBOX_WORDS_MAX          60000 /* arguments and variables */
+#define SANDBOX_NAME_MAX_BYTES     63
+#define SANDBOX_HOSTNAME_MAX_BYTES 64
+#define SANDBOX_PATH_MAX_BYTES     4095
+
+struct sandbox_mount {
+    char *guest;    /* absolute, no "." or "..", no doubled slashes */
+    char *host;     /* absolute; NULL: a tmpfs */
+    bool read_only; /* of a host folder */
+    uint64_t bytes; /* of a tmpfs; 0: only the sandbox's own limit */
+};
+
+struct sandbox_spec {
+    char *image; /* absolute directory; NULL: the host's own programs */
+    char *workdir, *user, *hostname, *name;
+    char *store; /* host directory for unnamed content files */
+    struct strv args, env;
+    struct sandbox_mount *mounts;
+    size_t mount_count;
+    bool tty;
+    unsigned rows, columns;
+    bool trace;
+    bool join_output; /* standard output and error are one stream, in the order of the writes */
+};
+
+/* All zero bytes are a valid empty specification. */
+void sandbox_spec_done(struct sandbox_spec *s);
+
+/* "host" or a directory, made absolute. */
+int sandbox_spec_set_image(struct sandbox_spec *s, const char *image, struct sandbox_error *e);
+/* Absolute path in the sandbox. */
+int sandbox_spec_set_workdir(struct sandbox_spec *s, const char *path, struct sandbox_error *e);
+/* NAME|UID, with an optional :GROUP or :GID. */
+int sandbox_spec_set_user(struct sandbox_spec *s, const char *user, struct sandbox_error *e);
+int sandbox_spec_set_hostname(struct sandbox_spec *s, const char *hostname,
+                              struct sandbox_error *e);
+int sandbox_spec_set_name(struct sandbox_spec *s, const char *name, struct sandbox_error *e);
+
+/* host: a file or directory, relative to the working directory or absolute, that exists. */
+int sandbox_spec_add_mount(struct sandbox_spec *s, const char *host, const char *guest,
+                           bool read_only, struct sandbox_error *e);
+int sandbox_spec_add_tmpfs(struct sandbox_spec *s, const char *path, uint64_t bytes,
+                           struct sandbox_error *e);
+
+/*
+ * Chooses a directory for content files when none is set: $TMPDIR, /var/tmp, /tmp, /dev/shm, the
+ * first that can hold files without a name (O_TMPFILE).
+ */
+int sandbox_spec_choose_store(struct sandbox_spec *s, struct sandbox_error *e);
+
+/* Appends the records to b (BUF_INIT(CONTROL_SPEC_MAX_BYTES)). */
+int sandbox_spec_write(const struct sandbox_spec *s, struct buf *b, struct sandbox_error *e);

@@ -1,0 +1,311 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sandbox/start.h"
+
+#include "sandbox/child.h"
+#include "sandbox/host.h"
+
+#include <fcntl.h>
+#include <limits.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+
+#define NAMESPACES                                                                             \
+    (CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNS | CLONE_NEWIPC | CLONE_NEWUTS | CLONE_NEWNET | \
+     CLONE_NEWCGROUP)
+#define CHILD_STACK_BYTES (64 * 1024)
+/* What may lie between program and terminal: enough for a screen, little enough for a quick Ctrl-C.
+ */
+#define TERMINAL_BUFFER_BYTES (16 * 1024)
+#define KERNEL_PROGRAM        "glovebox-kernel"
+
+#ifndef MFD_NOEXEC_SEAL
+#define MFD_NOEXEC_SEAL 8U
+#endif
+
+/* The kernel process's ends, closed here once it runs. */
+struct ends {
+    int null, control, spec, input, output, errors, log;
+};
+
+static void ends_done(struct ends *e)
+{
+    int *const all[] = {&e->null,   &e->control, &e->spec, &e->input,
+                        &e->output, &e->errors,  &e->log};
+    for (size_t i = 0; i < ARRAY_SIZE(all); i++)
+        base_closep(all[i]);
+}
+
+static int system_error(struct sandbox_error *e, const char *what)
+{
+    int error = errno;
+    return sandbox_error_set(e, -error, "start: %s: %s; %s", what, strerror(error),
+                             error == EMFILE || error == ENFILE
+                                 ? "raise the limit of open files (ulimit -n)"
+                                 : "free memory and try again");
+}
+
+/* Where a person who builds or packages looks: beside this program, in the build or as installed.
+ */
+static const char *const program_places[] = {
+    "../libexec/glovebox/" KERNEL_PROGRAM,
+    "../kernel/" KERNEL_PROGRAM,
+};
+
+static int find_program_in(const char *folder, const char *const *places, size_t count,
+                           char ret[static PATH_MAX])
+{
+    for (size_t i = 0; i < count; i++) {
+        char path[PATH_MAX * 2];
+        size_t folder_size = strlen(folder), place_size = strlen(places[i]);
+        if (folder_size + place_size + 2 > sizeof(path))
+            return -ENAMETOOLONG;
+        memcpy(path, folder, folder_size);
+        path[folder_size] = '/';
+        memcpy(path + folder_size + 1, places[i], place_size + 1);
+        if (realpath(path, ret) && access(ret, X_OK) == 0)
+            return 0;
+    }
+    return -ENOENT;
+}
+
+static int find_program(char ret[static PATH_MAX], struct sandbox_error *e)
+{
+    char self[PATH_MAX];
+    ssize_t size = readlink("/proc/self/exe", self, sizeof(self) - 1);
+    if (size < 0)
+        return sandbox_error_set(e, -errno, "start: /proc/self/exe: %s; mount /proc",
+                                 strerror(errno));
+    self[size] = '\0';
+    char *slash = strrchr(self, '/');
+    if (slash)
+        *slash = '\0';
+#ifdef GLOVEBOX_DEBUG
+    static const char *const beside[] = {KERNEL_PROGRAM};
+    const char *folder = getenv("GLOVEBOX_LIBEXEC");
+    if (folder && find_program_in(folder, beside, 1, ret) == 0)
+        return 0;
+#endif
+    if (find_program_in(self, program_places, ARRAY_SIZE(program_places), ret) < 0)
+        return sandbox_error_set(e, -ENOENT,
+                                 "start: no " KERNEL_PROGRAM " in %s/../libexec/glovebox; install "
+                                 "Glovebox again, or build it with ./quickstart",
+                                 self);
+    return 0;
+}
+
+/* A host where memory files must not be executable (vm.memfd_noexec) wants to be told so. */
+static int make_memfd(void)
+{
+    int fd = memfd_create("glovebox-spec", MFD_CLOEXEC | MFD_NOEXEC_SEAL);
+    if (fd < 0 && errno == EINVAL)
+        fd = memfd_create("glovebox-spec", MFD_CLOEXEC);
+    return fd;
+}
+
+static int make_spec(const struct sandbox_spec *spec, int *ret, struct sandbox_error *e)
+{
+    struct buf records = BUF_INIT(CONTROL_SPEC_MAX_BYTES);
+    _cleanup_close_ int fd = -1;
+    int r = sandbox_spec_write(spec, &records, e);
+    if (r < 0)
+        goto out;
+    fd = make_memfd();
+    /* A memory file takes a write whole or not at all. */
+    if (fd < 0 || write(fd, records.data, records.size) != (ssize_t)records.size ||
+        lseek(fd, 0, SEEK_SET) < 0) {
+        r = system_error(e, "specification");
+        goto out;
+    }
+    *ret = TAKE_FD(fd);
+out:
+    buf_done(&records);
+    return r;
+}
+
+/* Only our end: the other one is a file description of its own. */
+static bool set_nonblocking(int fd)
+{
+    int flags = fcntl(fd, F_GETFL);
+    return flags >= 0 && fcntl(fd, F_SETFL, flags | O_NONBLOCK) == 0;
+}
+
+/* A pipe whose reading or writing end is ours. */
+static bool make_pipe(int *ret_ours, int *ret_theirs, bool we_read)
+{
+    int fds[2];
+    if (pipe2(fds, O_CLOEXEC) < 0)
+        return false;
+    *ret_ours = fds[we_read ? 0 : 1];
+    *ret_theirs = fds[we_read ? 1 : 0];
+    return set_nonblocking(*ret_ours);
+}
+
+static bool make_sockets(int type, int *ret_ours, int *ret_theirs)
+{
+    int fds[2];
+    if (socketpair(AF_UNIX, type | SOCK_CLOEXEC, 0, fds) < 0)
+        return false;
+    *ret_ours = fds[0];
+    *ret_theirs = fds[1];
+    return set_nonblocking(*ret_ours);
+}
+
+static bool make_terminal(struct sandbox *s, struct ends *ends)
+{
+    int size = TERMINAL_BUFFER_BYTES;
+    if (!make_sockets(SOCK_STREAM, &s->output, &ends->input))
+        return false;
+    if (setsockopt(ends->input, SOL_SOCKET, SO_SNDBUF, &size, sizeof(size)) < 0)
+        return false;
+    s->input = fcntl(s->output, F_DUPFD_CLOEXEC, 0);
+    return s->input >= 0;
+}
+
+static bool make_streams(const struct sandbox_spec *spec, struct sandbox *s, struct ends *ends)
+{
+    if (spec->tty)
+        return make_terminal(s, ends);
+    if (!make_pipe(&s->input, &ends->input, false) || !make_pipe(&s->output, &ends->output, true))
+        return false;
+    if (!spec->join_output)
+        return make_pipe(&s->errors, &ends->errors, true);
+    ends->errors = fcntl(ends->output, F_DUPFD_CLOEXEC, 0);
+    return ends->errors >= 0;
+}
+
+static int make_channels(const struct sandbox_spec *spec, struct sandbox *s, struct ends *ends,
+                         struct sandbox_error *e)
+{
+    int r = make_spec(spec, &ends->spec, e);
+    if (r < 0)
+        return r;
+    if (!make_sockets(SOCK_SEQPACKET, &s->control, &ends->control))
+        return system_error(e, "control socket");
+    if (!make_streams(spec, s, ends) || !make_pipe(&s->log, &ends->log, true))
+        return system_error(e, "pipes");
+    ends->null = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    if (ends->null < 0)
+        return system_error(e, "/dev/null");
+    return 0;
+}
+
+/* What a step of the child that failed means to a person. */
+static int explain_child(const struct child *c, struct sandbox_error *e)
+{
+    if (!strcmp(c->failed_step, "user map") && (c->error == EPERM || c->error == EACCES))
+        return sandbox_explain_namespaces(c->error, e);
+    if (!strcmp(c->failed_step, "user map") && c->error == ENOENT)
+        return sandbox_error_set(e, -c->error, "start: user map: /proc isn't there; mount it");
+    if (!strcmp(c->failed_step, "exec"))
+        return sandbox_error_set(e, -c->error, "start: %s: %s; install Glovebox again", c->program,
+                                 strerror(c->error));
+    return sandbox_error_set(e, -c->error, "start: %s: %s; free memory and try again",
+                             c->failed_step, strerror(c->error));
+}
+
+/*
+ * Runs the child on a stack of its own. All signals are blocked until it has run its program, so
+ * that no handler of ours runs in it, on our memory.
+ */
+static int clone_child(struct sandbox *s, struct child *c, struct sandbox_error *e)
+{
+    sigset_t all, before;
+    void *stack = mmap(NULL, CHILD_STACK_BYTES, PROT_READ | PROT_WRITE,
+                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0);
+    if (stack == MAP_FAILED)
+        return system_error(e, "memory");
+    sigfillset(&all);
+    sigprocmask(SIG_SETMASK, &all, &before);
+    pid_t pid = clone(child_main, (char *)stack + CHILD_STACK_BYTES,
+                      CLONE_VM | CLONE_VFORK | CLONE_PIDFD | NAMESPACES | SIGCHLD, c, &s->pidfd);
+    int error = errno;
+    sigprocmask(SIG_SETMASK, &before, NULL);
+    munmap(stack, CHILD_STACK_BYTES);
+    if (pid < 0) {
+        s->pidfd = -1;
+        return sandbox_explain_namespaces(error, e);
+    }
+    s->pid = pid;
+    return c->failed_step ? explain_child(c, e) : 0;
+}
+
+static int start_kernel(const struct sandbox_spec *spec, struct sandbox *s, const struct ends *ends,
+                        struct sandbox_error *e)
+{
+    char program[PATH_MAX];
+    _cleanup_close_ int starter = -1;
+    int r = find_program(program, e);
+    if (r < 0)
+        return r;
+    starter = (int)syscall(SYS_pidfd_open, getpid(), 0);
+    if (starter < 0)
+        return system_error(e, "pidfd_open");
+    struct child c = {
+        .program = program,
+        .name = spec->name,
+        .uid = geteuid(),
+        .gid = getegid(),
+        .starter = starter,
+        .sources = {ends->null, ends->log, ends->log, ends->control, ends->spec, ends->input,
+                    ends->output, ends->errors},
+    };
+    return clone_child(s, &c, e);
+}
+
+int sandbox_start(const struct sandbox_spec *spec, struct sandbox **ret, struct sandbox_error *e)
+{
+    struct ends ends = {-1, -1, -1, -1, -1, -1, -1};
+    struct sandbox *s = malloc(sizeof(*s));
+    if (!s)
+        return sandbox_error_set(e, -ENOMEM, "start: out of memory; free some and try again");
+    *s = (struct sandbox){
+        .pidfd = -1, .control = -1, .input = -1, .output = -1, .errors = -1, .log = -1};
+    int r = make_channels(spec, s, &ends, e);
+    if (r == 0)
+        r = start_kernel(spec, s, &ends, e);
+    ends_done(&ends);
+    if (r < 0) {
+        sandbox_free(s);
+        return r;
+    }
+    *ret = s;
+    return 0;
+}
+
+bool sandbox_send(struct sandbox *s, enum control_type type, int32_t value)
+{
+    struct control_packet packet = {.type = type, .value = value};
+    return send(s->control, &packet, sizeof(packet), MSG_DONTWAIT | MSG_NOSIGNAL) ==
+           (ssize_t)sizeof(packet);
+}
+
+void sandbox_kill(struct sandbox *s)
+{
+    if (s->pid > 0)
+        syscall(SYS_pidfd_send_signal, s->pidfd, SIGKILL, NULL, 0);
+}
+
+void sandbox_reap(struct sandbox *s)
+{
+    if (s->pid <= 0)
+        return;
+    while (wait4(s->pid, &s->wait_status, 0, &s->usage) < 0 && errno == EINTR)
+        ;
+    s->pid = 0;
+}
+
+void sandbox_free(struct sandbox *s)
+{
+    if (!s)
+        return;
+    sandbox_kill(s);
+    sandbox_reap(s);
+    int *const all[] = {&s->pidfd, &s->control, &s->input, &s->output, &s->errors, &s->log};
+    for (size_t i = 0; i < ARRAY_SIZE(all); i++)
+        base_closep(all[i]);
+    free(s);
+}

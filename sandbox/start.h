@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * The beginning and the end of a sandbox on this side of the boundary: namespaces, descriptors, and
+ * the kernel process in them. What passes over the descriptors is lib/base/control.h.
+ *
+ * The kernel process is the first of a PID namespace of its own and holds no descriptor of the
+ * caller's but one end of each pipe here. It dies with the thread that started it, and everything
+ * in the sandbox dies with it.
+ */
+#pragma once
+
+#include "lib/base/control.h"
+#include "sandbox/spec.h"
+
+struct sandbox {
+    pid_t pid; /* the kernel process; 0 once it was waited for */
+    int pidfd;
+    int control; /* SOCK_SEQPACKET, non-blocking */
+    int input;   /* to the program's standard input; all of these are ours, non-blocking */
+    int output;  /* from its standard output, or the terminal both ways (input is a duplicate) */
+    int errors;  /* from its standard error; -1 with a terminal or joined output */
+    int log;     /* the kernel process's own standard error: text for people */
+    int wait_status;     /* of the kernel process, once waited for */
+    struct rusage usage; /* of all the sandbox's processes, likewise */
+};
+
+/*
+ * Starts a sandbox. 0 and *ret, to be freed with sandbox_free(), or negative errno with the reason;
+ * nothing is left then.
+ */
+int sandbox_start(const struct sandbox_spec *spec, struct sandbox **ret, struct sandbox_error *e);
+
+/* Sends a message; false when the kernel process is gone or doesn't listen. */
+bool sandbox_send(struct sandbox *s, enum control_type type, int32_t value);
+
+/* Kills everything in it, at once, from outside. Doesn't wait. */
+void sandbox_kill(struct sandbox *s);
+
+/* Waits for the end of the kernel process (pidfd is readable) and notes wait_status and usage. */
+void sandbox_reap(struct sandbox *s);
+
+/* Kills and waits when it still runs; closes and frees everything. NULL is fine. */
+void sandbox_free(struct sandbox *s);
