@@ -85,6 +85,8 @@ void loop_run(void)
         if (stopping)
             break;
         int64_t deadline = busy ? 0 : timer_next_ns();
+        if (kernel.config.trace)
+            trace_flush();
         int r = host->receive(&n, deadline);
         if (r == 0)
             dispatch(&n);

@@ -32,12 +32,10 @@ static ssize_t eventfd_file_write(struct file *f, struct uio *u, off_t *pos, int
 {
     struct eventfd *e = f->private;
     uint64_t value;
-    if (u->left < sizeof(value))
+    if (u->left != sizeof(value))
         return -EINVAL;
     if (uio_copy_in(u, &value, sizeof(value)) != sizeof(value))
         return -EFAULT;
-    /* What is left of a larger buffer is not the next value. */
-    u->left = 0;
     if (value == UINT64_MAX)
         return -EINVAL;
     if (value > COUNT_MAX - e->count)

@@ -30,12 +30,10 @@ static bool overlaps(const struct inet_socket *a, const struct inet_socket *b)
     return x_v4 && y_v4 && (inet_is_any(x) || inet_is_any(y));
 }
 
-/* The rules of SO_REUSEADDR and SO_REUSEPORT: socket(7). */
+/* a wants what b has. The rules of SO_REUSEADDR and SO_REUSEPORT: socket(7). */
 static bool may_share(const struct socket *a, const struct socket *b)
 {
-    bool one_listens =
-        a->type == SOCK_STREAM && (a->state == SOCKET_LISTENING || b->state == SOCKET_LISTENING);
-    if (a->reuse_address && b->reuse_address && !one_listens)
+    if (a->reuse_address && b->reuse_address && b->state != SOCKET_LISTENING)
         return true;
     return a->reuse_port && b->reuse_port && a->uid == b->uid;
 }

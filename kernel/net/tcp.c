@@ -77,31 +77,6 @@ static void send_fin(struct tcp_socket *t)
 
 /* ---- listening ---- */
 
-static int tcp_listen(struct socket *s, struct thread *thread, int backlog)
-{
-    struct inet_socket *i = inet_of(s);
-    if (s->state != SOCKET_IDLE && s->state != SOCKET_LISTENING)
-        return -EINVAL;
-    if (tcp_of(s)->connect_open)
-        return -EINVAL;
-    s->backlog = (size_t)backlog;
-    if (s->state == SOCKET_LISTENING)
-        return 0;
-    if (!i->port) {
-        int r = inet_bind_port(i, 0);
-        if (r < 0)
-            return r;
-    }
-    s->state = SOCKET_LISTENING;
-    if (inet_port_conflicts(i)) {
-        s->state = SOCKET_IDLE;
-        return -EADDRINUSE;
-    }
-    s->shutdown = 0;
-    s->error = 0;
-    return 0;
-}
-
 static bool has_place(const struct socket *listener)
 {
     return listener->accept_count <= listener->backlog;
@@ -150,6 +125,33 @@ static void admit_pending(struct tcp_socket *listener)
         else
             socket_wake(tcp_socket(client), SOCKET_CHANGED);
     }
+}
+
+static int tcp_listen(struct socket *s, struct thread *thread, int backlog)
+{
+    struct inet_socket *i = inet_of(s);
+    if (s->state != SOCKET_IDLE && s->state != SOCKET_LISTENING)
+        return -EINVAL;
+    if (tcp_of(s)->connect_open)
+        return -EINVAL;
+    s->backlog = (size_t)backlog;
+    if (s->state == SOCKET_LISTENING) {
+        admit_pending(tcp_of(s));
+        return 0;
+    }
+    if (!i->port) {
+        int r = inet_bind_port(i, 0);
+        if (r < 0)
+            return r;
+    }
+    s->state = SOCKET_LISTENING;
+    if (inet_port_conflicts(i)) {
+        s->state = SOCKET_IDLE;
+        return -EADDRINUSE;
+    }
+    s->shutdown = 0;
+    s->error = 0;
+    return 0;
 }
 
 static int tcp_accept(struct socket *s, struct socket **ret)
@@ -253,8 +255,12 @@ static int disconnect(struct tcp_socket *t)
     struct inet_socket *i = &t->inet;
     if (s->state == SOCKET_LISTENING)
         stop_listening(t);
-    if (t->peer)
+    if (t->peer) {
         tcp_receive_reset(t->peer);
+        /* This socket can be connected anew: the old peer must not take it for its own any more. */
+        if (t->peer->peer == t)
+            let_go_of_peer(t->peer);
+    }
     let_go_of_peer(t);
     tcp_service_stop(t);
     list_remove(&t->pending_link);

@@ -43,6 +43,7 @@ void discipline_init(struct discipline *d, const struct discipline_ops *ops)
     d->ops = ops;
     d->termios = new_termios;
     ring_init(&d->output, d->output_data, sizeof(d->output_data));
+    d->output_before = SIZE_MAX;
 }
 
 bool discipline_is_canonical(const struct discipline *d)
@@ -143,7 +144,7 @@ void discipline_flush_input(struct discipline *d)
 
 void discipline_flush_output(struct discipline *d)
 {
-    ring_keep(&d->output, DISCIPLINE_OUTPUT_DELIVERED);
+    ring_keep(&d->output, MIN((size_t)DISCIPLINE_OUTPUT_DELIVERED, d->output_before));
     d->ops->event(d, DISCIPLINE_OUTPUT_FLUSHED);
 }
 

@@ -70,6 +70,7 @@ struct discipline {
 
     struct ring output;
     uint8_t output_data[DISCIPLINE_OUTPUT_BYTES + DISCIPLINE_OUTPUT_SLACK];
+    size_t output_before;      /* bytes in the ring before the characters that are gone through */
     unsigned column;           /* where the cursor of the terminal is */
     unsigned canonical_column; /* where the line that is edited began */
     bool stopped;              /* by STOP, or by TCOOFF */

@@ -349,8 +349,10 @@ size_t discipline_receive(struct discipline *d, const uint8_t *data, size_t size
         for (; done < size && d->head - d->tail < DISCIPLINE_INPUT_BYTES - 1; done++)
             enqueue(d, data[done]);
     } else {
+        d->output_before = d->output.count;
         while (done < size && make_room(d))
             receive(d, data[done++]);
+        d->output_before = SIZE_MAX;
         discipline_flush_echoes(d);
     }
     if (!discipline_is_canonical(d) && done > 0 && discipline_readable(d) > 0)

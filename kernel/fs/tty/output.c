@@ -188,7 +188,14 @@ static void put_echo(struct discipline *d, unsigned op)
         put_erase_tab(d, c);
         break;
     default:
-        put_char(d, c);
+        /* Linux's queue marks its operations with this byte; as itself it goes past the processing.
+         */
+        if (c == 0377) {
+            put(d, &c, 1);
+            d->column++;
+        } else {
+            put_char(d, c);
+        }
         break;
     }
 }

@@ -15,8 +15,9 @@
 #include "kernel/fs/tty/discipline.h"
 #include "kernel/fs/tty/tty.h"
 
-#define PAIR_INPUT_BYTES 16384 /* that the master has written and the discipline has no room for \
-                                */
+#define PAIR_INPUT_BYTES                                                    \
+    16384 /* that the master has written and the discipline has no room for \
+           */
 
 struct session;
 

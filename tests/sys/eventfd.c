@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tests/harness/harness.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <sys/wait.h>
+
+static void *volatile bad_address = (void *)8;
+
+static int make(unsigned count, int flags)
+{
+    int fd = eventfd(count, flags);
+    ASSERT_GE(fd, 0);
+    return fd;
+}
+
+static uint64_t take(int fd)
+{
+    uint64_t value = 0;
+    EXPECT_EQ(read(fd, &value, sizeof(value)), 8);
+    return value;
+}
+
+static void add(int fd, uint64_t value)
+{
+    EXPECT_EQ(write(fd, &value, sizeof(value)), 8);
+}
+
+static short poll_events(int fd)
+{
+    struct pollfd p = {.fd = fd, .events = POLLIN | POLLOUT};
+    EXPECT_GE(poll(&p, 1, 0), 0);
+    return p.revents;
+}
+
+TEST(counts_up_and_is_read_to_zero)
+{
+    int fd = make(3, EFD_NONBLOCK);
+    add(fd, 4);
+    EXPECT_EQ(take(fd), 7);
+    uint64_t value;
+    EXPECT_ERRNO(read(fd, &value, 8), EAGAIN);
+}
+
+TEST(semaphore_gives_one_at_a_time)
+{
+    int fd = make(2, EFD_SEMAPHORE | EFD_NONBLOCK);
+    EXPECT_EQ(take(fd), 1);
+    EXPECT_EQ(take(fd), 1);
+    uint64_t value;
+    EXPECT_ERRNO(read(fd, &value, 8), EAGAIN);
+}
+
+TEST(flags_are_checked_and_set)
+{
+    int fd = make(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    EXPECT_EQ(fcntl(fd, F_GETFD), FD_CLOEXEC);
+    EXPECT_EQ(fcntl(fd, F_GETFL) & (O_ACCMODE | O_NONBLOCK), O_RDWR | O_NONBLOCK);
+    EXPECT_ERRNO(eventfd(0, 2), EINVAL);
+    EXPECT_ERRNO(eventfd(0, ~0), EINVAL);
+    EXPECT_EQ(fcntl((int)syscall(SYS_eventfd, 1), F_GETFD), 0);
+}
+
+TEST(eight_bytes_or_einval)
+{
+    int fd = make(1, EFD_NONBLOCK);
+    char buffer[16];
+    EXPECT_ERRNO(read(fd, buffer, 7), EINVAL);
+    EXPECT_ERRNO(write(fd, buffer, 7), EINVAL);
+    EXPECT_EQ(read(fd, buffer, 16), 8);
+}
+
+TEST(largest_value_is_refused)
+{
+    uint64_t most = UINT64_MAX;
+    int fd = make(0, EFD_NONBLOCK);
+    EXPECT_ERRNO(write(fd, &most, 8), EINVAL);
+    add(fd, UINT64_MAX - 1);
+    EXPECT_EQ(poll_events(fd), POLLIN);
+    uint64_t one = 1, zero = 0;
+    EXPECT_ERRNO(write(fd, &one, 8), EAGAIN);
+    EXPECT_EQ(write(fd, &zero, 8), 8);
+    EXPECT_TRUE(take(fd) == UINT64_MAX - 1);
+}
+
+TEST(poll_tells_its_state)
+{
+    int fd = make(0, 0);
+    EXPECT_EQ(poll_events(fd), POLLOUT);
+    add(fd, 1);
+    EXPECT_EQ(poll_events(fd), POLLIN | POLLOUT);
+}
+
+TEST(blocked_reader_is_woken)
+{
+    int fd = make(0, 0);
+    pid_t child = fork();
+    if (child == 0)
+        _exit(take(fd) != 5);
+    usleep(50000);
+    add(fd, 5);
+    int status;
+    ASSERT_EQ(waitpid(child, &status, 0), child);
+    EXPECT_EQ(status, 0);
+}
+
+TEST(blocked_writer_is_woken)
+{
+    int fd = make(0, 0);
+    add(fd, UINT64_MAX - 1);
+    pid_t child = fork();
+    if (child == 0) {
+        uint64_t ten = 10;
+        _exit(write(fd, &ten, 8) != 8);
+    }
+    usleep(50000);
+    EXPECT_TRUE(take(fd) == UINT64_MAX - 1);
+    EXPECT_EQ(take(fd), 10);
+    wait(NULL);
+}
+
+TEST(each_semaphore_unit_wakes_one)
+{
+    int fd = make(0, EFD_SEMAPHORE), done = 0, status;
+    for (int i = 0; i < 3; i++) {
+        if (fork() == 0)
+            _exit(take(fd) != 1);
+    }
+    usleep(50000);
+    add(fd, 3);
+    while (wait(&status) > 0)
+        done += status == 0;
+    EXPECT_EQ(done, 3);
+}
+
+TEST(bad_addresses)
+{
+    int fd = make(1, EFD_NONBLOCK);
+    EXPECT_ERRNO(write(fd, bad_address, 8), EFAULT);
+    EXPECT_ERRNO(read(fd, bad_address, 8), EFAULT);
+}
+
+TEST(has_no_type_and_no_place)
+{
+    struct stat st;
+    char name[64], text[64] = "";
+    int fd = make(0, EFD_NONBLOCK);
+    ASSERT_EQ(fstat(fd, &st), 0);
+    EXPECT_EQ(st.st_mode, 0600);
+    EXPECT_EQ(lseek(fd, 0, SEEK_CUR), 0);
+    snprintf(name, sizeof(name), "/proc/self/fd/%d", fd);
+    EXPECT_GT(readlink(name, text, sizeof(text) - 1), 0);
+    EXPECT_STR(text, "anon_inode:[eventfd]");
+    EXPECT_ERRNO(ftruncate(fd, 0), EINVAL);
+}
+
+TEST(value_is_read_into_several_buffers)
+{
+    uint32_t low = 0, high = 1;
+    struct iovec v[2] = {{&low, 4}, {&high, 4}};
+    int fd = make(7, EFD_NONBLOCK);
+    EXPECT_EQ(readv(fd, v, 2), 8);
+    EXPECT_EQ(low, 7);
+    EXPECT_EQ(high, 0);
+}
