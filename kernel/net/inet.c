@@ -7,13 +7,13 @@
 #define IPPROTO_COUNT       263 /* IPPROTO_MAX of Linux, after IPPROTO_MPTCP */
 #define SOCKADDR_IN6_OLDEST 24  /* without sin6_scope_id: SIN6_LEN_RFC2133 */
 
-#define MAPPED(a, b, c, d)                                                                         \
-    {                                                                                              \
-        {                                                                                          \
-            {                                                                                      \
-                0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, a, b, c, d                               \
-            }                                                                                      \
-        }                                                                                          \
+#define MAPPED(a, b, c, d)                                           \
+    {                                                                \
+        {                                                            \
+            {                                                        \
+                0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, a, b, c, d \
+            }                                                        \
+        }                                                            \
     }
 
 const struct in6_addr inet_any4 = MAPPED(0, 0, 0, 0);
@@ -61,8 +61,7 @@ enum inet_kind inet_kind(const struct in6_addr *a)
 
 bool inet_is_resolver(const struct inet_endpoint *e)
 {
-    return e->port == INET_RESOLVER_PORT &&
-           IN6_ARE_ADDR_EQUAL(&e->address, &inet_resolver_address);
+    return e->port == INET_RESOLVER_PORT && IN6_ARE_ADDR_EQUAL(&e->address, &inet_resolver_address);
 }
 
 int inet_parse(const struct inet_socket *i, const struct net_address *a, bool mixed,
@@ -132,9 +131,10 @@ static int check_bindable(const struct inet_socket *i, const struct inet_endpoin
     enum inet_kind kind = inet_kind(&e->address);
     if (i->v6_only && IN6_IS_ADDR_V4MAPPED(&e->address))
         return -EINVAL;
-    bool foreign = !inet_option(i, IPPROTO_IP, IP_FREEBIND) &&
-                   (kind == INET_ELSEWHERE ||
-                    (i->socket.type == SOCK_STREAM && kind == INET_MULTICAST && i->socket.family == AF_INET6));
+    bool foreign =
+        !inet_option(i, IPPROTO_IP, IP_FREEBIND) &&
+        (kind == INET_ELSEWHERE ||
+         (i->socket.type == SOCK_STREAM && kind == INET_MULTICAST && i->socket.family == AF_INET6));
     if (foreign || inet_is_resolver(e))
         return foreign ? -EADDRNOTAVAIL : -EADDRINUSE;
     return 0;
@@ -171,10 +171,10 @@ int inet_bind(struct socket *s, struct thread *t, const struct net_address *a)
     return 0;
 }
 
-int inet_name(struct socket *s, bool of_peer, struct net_address *ret)
+int inet_name(struct socket *s, enum socket_end end, struct net_address *ret)
 {
     const struct inet_socket *i = inet_of(s);
-    inet_format(s->family, of_peer ? &i->remote : &i->local, ret);
+    inet_format(s->family, end != OWN_END ? &i->remote : &i->local, ret);
     return 0;
 }
 

@@ -2,13 +2,13 @@
 /*
  * AF_INET and AF_INET6 over the loopback interface: what TCP and UDP share. ip(7), ipv6(7).
  *
- * Addresses are kept as IPv6 ones, of IPv4 as mapped ones (::ffff:a.b.c.d); the socket's family decides
- * only how they are read and shown. "Any" is ::ffff:0.0.0.0 for an IPv4 socket; for an IPv6 one it is ::,
- * which takes IPv4 too unless IPV6_V6ONLY is set.
+ * Addresses are kept as IPv6 ones, of IPv4 as mapped ones (::ffff:a.b.c.d); the socket's family
+ * decides only how they are read and shown. "Any" is ::ffff:0.0.0.0 for an IPv4 socket; for an IPv6
+ * one it is ::, which takes IPv4 too unless IPV6_V6ONLY is set.
  *
- * Ports. A bound socket, and each accepted connection, is linked into its port: struct inet_port, in a
- * table for TCP and one for UDP. There is no TIME_WAIT: nothing of an old connection can still be
- * under way.
+ * Ports. A bound socket, and each accepted connection, is linked into its port: struct inet_port,
+ * in a table for TCP and one for UDP. There is no TIME_WAIT: nothing of an old connection can still
+ * be under way.
  */
 #pragma once
 
@@ -50,16 +50,16 @@ enum inet_kind { INET_ANY, INET_LOOPBACK, INET_BROADCAST, INET_MULTICAST, INET_E
 enum inet_kind inet_kind(const struct in6_addr *a);
 
 /*
- * Reads an address of the socket's family; mixed: an IPv6 socket takes IPv4 addresses too. -EINVAL: too
- * short; -EAFNOSUPPORT.
+ * Reads an address of the socket's family; mixed: an IPv6 socket takes IPv4 addresses too. -EINVAL:
+ * too short; -EAFNOSUPPORT.
  */
 int inet_parse(const struct inet_socket *i, const struct net_address *a, bool mixed,
                struct inet_endpoint *ret);
 void inet_format(int family, const struct inet_endpoint *e, struct net_address *ret);
 
 /*
- * Where a packet to *destination goes (any: to the loopback address) and from which address it comes.
- * -ENETUNREACH, -EACCES for broadcasts without SO_BROADCAST.
+ * Where a packet to *destination goes (any: to the loopback address) and from which address it
+ * comes. -ENETUNREACH, -EACCES for broadcasts without SO_BROADCAST.
  */
 int inet_route(const struct inet_socket *i, struct inet_endpoint *destination,
                struct in6_addr *ret_source);
@@ -68,7 +68,7 @@ int inet_route(const struct inet_socket *i, struct inet_endpoint *destination,
 bool inet_is_resolver(const struct inet_endpoint *e);
 
 int inet_bind(struct socket *s, struct thread *t, const struct net_address *a);
-int inet_name(struct socket *s, bool of_peer, struct net_address *ret);
+int inet_name(struct socket *s, enum socket_end end, struct net_address *ret);
 void inet_describe(struct inet_socket *i, struct net_socket_info *info);
 /* What a socket holds beyond struct socket goes. */
 void inet_done(struct socket *s);

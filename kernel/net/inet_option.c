@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Options of ip(7), ipv6(7), tcp(7) and udp(7). Most say something about packets, of which there are
- * none here: they are checked, kept and reported.
+ * Options of ip(7), ipv6(7), tcp(7) and udp(7). Most say something about packets, of which there
+ * are none here: they are checked, kept and reported.
  */
 #include "kernel/net/inet.h"
 

@@ -41,9 +41,9 @@ static bool may_share(const struct socket *a, const struct socket *b)
 static bool conflicts(const struct inet_socket *i, const struct inet_port *port)
 {
     const struct inet_socket *other;
-    list_for_each(other, &port->sockets, port_link)
-        if (other != i && overlaps(i, other) && !may_share(&i->socket, &other->socket))
-            return true;
+    list_for_each(other, &port->sockets,
+                  port_link) if (other != i && overlaps(i, other) &&
+                                 !may_share(&i->socket, &other->socket)) return true;
     return false;
 }
 
@@ -55,10 +55,10 @@ bool inet_port_conflicts(const struct inet_socket *i)
 bool inet_connection_exists(const struct inet_socket *i)
 {
     const struct inet_socket *other;
-    list_for_each(other, &i->port->sockets, port_link)
-        if (other != i && other->socket.state == SOCKET_CONNECTED &&
-            inet_is_same(&other->local, &i->local) && inet_is_same(&other->remote, &i->remote))
-            return true;
+    list_for_each(other, &i->port->sockets,
+                  port_link) if (other != i && other->socket.state == SOCKET_CONNECTED &&
+                                 inet_is_same(&other->local, &i->local) &&
+                                 inet_is_same(&other->remote, &i->remote)) return true;
     return false;
 }
 
@@ -116,10 +116,9 @@ void inet_unbind(struct inet_socket *i)
 static bool can_be_shared(const struct inet_socket *i, const struct inet_port *port)
 {
     const struct inet_socket *other;
-    list_for_each(other, &port->sockets, port_link)
-        if (other->port_chosen || other->socket.state != SOCKET_CONNECTED ||
-            inet_is_same(&other->remote, &i->remote))
-            return false;
+    list_for_each(other, &port->sockets,
+                  port_link) if (other->port_chosen || other->socket.state != SOCKET_CONNECTED ||
+                                 inet_is_same(&other->remote, &i->remote)) return false;
     return true;
 }
 
@@ -197,7 +196,8 @@ struct inet_socket *inet_find_receiver(int type, const struct inet_endpoint *sou
     unsigned alike = 0;
     if (!port)
         return NULL;
-    list_for_each(i, &port->sockets, port_link) {
+    list_for_each(i, &port->sockets, port_link)
+    {
         int points = score(i, source, destination);
         if (points < 0 || points < best_score)
             continue;

@@ -5,7 +5,8 @@
 #include "kernel/core/timer.h"
 #include "kernel/net/socket.h"
 
-/* Room that a small piece of a stream gets, so that the next small ones need no message of their own. */
+/* Room that a small piece of a stream gets, so that the next small ones need no message of their
+ * own. */
 #define STREAM_MESSAGE_BYTES 2048
 
 size_t message_total_bytes;
@@ -114,8 +115,7 @@ void message_queue_grown(struct message_queue *q, size_t size)
 ssize_t message_queue_write(struct message_queue *q, struct uio *u, size_t size, bool merge,
                             struct message **ret_new)
 {
-    struct message *tail =
-        q->count ? list_entry(q->messages.prev, struct message, link) : NULL;
+    struct message *tail = q->count ? list_entry(q->messages.prev, struct message, link) : NULL;
     *ret_new = NULL;
     if (merge && tail && tail->end < tail->capacity) {
         ssize_t n = uio_copy_in(u, tail->data + tail->end, MIN(size, tail->capacity - tail->end));

@@ -2,9 +2,9 @@
 /*
  * What lies in a socket's receive queue: messages, which are datagrams, or pieces of a stream.
  *
- * Every message counts three times: against LIMIT_SOCKET_BYTES of the whole sandbox (at its making),
- * against its sender's send buffer if message_charge() said so (until it is freed: AF_UNIX), and
- * against the receiver's buffer, through the queue's `charge` (inet, netlink).
+ * Every message counts three times: against LIMIT_SOCKET_BYTES of the whole sandbox (at its
+ * making), against its sender's send buffer if message_charge() said so (until it is freed:
+ * AF_UNIX), and against the receiver's buffer, through the queue's `charge` (inet, netlink).
  */
 #pragma once
 

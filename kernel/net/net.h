@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Sockets, as the other rooms see them. A sandbox has no network: every socket is a data structure of
- * this process. AF_UNIX, TCP and UDP over the loopback addresses, and the route dumps of netlink.
+ * Sockets, as the other rooms see them. A sandbox has no network: every socket is a data structure
+ * of this process. AF_UNIX, TCP and UDP over the loopback addresses, and the route dumps of
+ * netlink.
  *
  * The loopback addresses are 127.0.0.0/8 and ::1; 0.0.0.0 and :: stand for them where a connection
  * goes. All other destinations are unreachable at once. 127.0.0.53 port 53 answers names, see
@@ -44,6 +45,7 @@ struct net_socket_info {
     size_t name_size;
 };
 
-/* Calls visit for each socket, in the order of their making. visit must not open or close sockets. */
+/* Calls visit for each socket, in the order of their making. visit must not open or close sockets.
+ */
 void net_for_each_socket(void (*visit)(void *context, const struct net_socket_info *info),
                          void *context);

@@ -128,13 +128,13 @@ static int netlink_accept(struct socket *s, struct socket **ret)
     return -EOPNOTSUPP;
 }
 
-static int netlink_name(struct socket *s, bool of_peer, struct net_address *ret)
+static int netlink_name(struct socket *s, enum socket_end end, struct net_address *ret)
 {
     const struct netlink_socket *n = netlink_of(s);
     *ret = (struct net_address){.size = sizeof(ret->nl)};
     ret->nl.nl_family = AF_NETLINK;
-    ret->nl.nl_pid = of_peer ? n->peer_port : n->port;
-    ret->nl.nl_groups = of_peer ? n->peer_groups : (uint32_t)n->groups;
+    ret->nl.nl_pid = end != OWN_END ? n->peer_port : n->port;
+    ret->nl.nl_groups = end != OWN_END ? n->peer_groups : (uint32_t)n->groups;
     return 0;
 }
 
@@ -212,8 +212,8 @@ static uint32_t netlink_poll(struct socket *s, struct poll_table *table)
 
 /* ---- options ---- */
 
-#define OPTIONS_KEPT                                                                               \
-    (1u << NETLINK_PKTINFO | 1u << NETLINK_BROADCAST_ERROR | 1u << NETLINK_NO_ENOBUFS |           \
+#define OPTIONS_KEPT                                                                    \
+    (1u << NETLINK_PKTINFO | 1u << NETLINK_BROADCAST_ERROR | 1u << NETLINK_NO_ENOBUFS | \
      1u << NETLINK_CAP_ACK | 1u << NETLINK_EXT_ACK | 1u << NETLINK_GET_STRICT_CHK)
 
 static bool is_kept(int name)
@@ -262,8 +262,7 @@ static int netlink_get_option(struct socket *s, int level, int name, const struc
     return option_write_int(o, (n->options >> name) & 1);
 }
 
-static long netlink_ioctl(struct socket *s, struct call *c, unsigned request,
-                          struct gaddr argument)
+static long netlink_ioctl(struct socket *s, struct call *c, unsigned request, struct gaddr argument)
 {
     return -ENOTTY;
 }

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * AF_NETLINK: netlink(7). NETLINK_ROUTE answers what programs ask about interfaces, addresses and
- * routes (rtnetlink(7)) with the loopback interface, and refuses all changes. NETLINK_KOBJECT_UEVENT may
- * be opened and never says anything. Messages to other sockets are not delivered.
+ * routes (rtnetlink(7)) with the loopback interface, and refuses all changes.
+ * NETLINK_KOBJECT_UEVENT may be opened and never says anything. Messages to other sockets are not
+ * delivered.
  */
 #pragma once
 

@@ -19,7 +19,7 @@
 #define FOREVER        0xffffffffu
 
 /* Kinds of message: each group of four types is NEW, DEL, GET, SET. */
-#define KIND_OF(type) (((type) - RTM_BASE) & 3)
+#define KIND_OF(type) (((type)-RTM_BASE) & 3)
 #define KIND_GET      2
 
 /* The answer to one request, made in the message that will hold it. */
@@ -245,8 +245,7 @@ static int get_route(const struct request *q, struct reply *r)
         put_route(r, AF_INET6, to, 128, 0);
         return 0;
     }
-    return route.rtm_family == AF_INET || route.rtm_family == AF_INET6 ? -ENETUNREACH
-                                                                       : -EOPNOTSUPP;
+    return route.rtm_family == AF_INET || route.rtm_family == AF_INET6 ? -ENETUNREACH : -EOPNOTSUPP;
 }
 
 static int answer(const struct request *q, struct reply *r)
@@ -274,7 +273,8 @@ static void put_done(struct reply *r)
     reply_begin(r, NLMSG_DONE, NLM_F_MULTI, sizeof(int));
 }
 
-/* The acknowledgement: with an error also the request itself, unless the socket does not want it. */
+/* The acknowledgement: with an error also the request itself, unless the socket does not want it.
+ */
 static void put_error(struct reply *r, const struct request *q, bool capped, int error)
 {
     size_t quoted = error && !capped ? q->size : 0;

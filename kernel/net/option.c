@@ -85,7 +85,8 @@ static int set_flag(struct socket *s, const struct call *c, int name, int value)
     return 0;
 }
 
-/* Linux doubles what is asked for, to pay for its own bookkeeping, and reports the double: socket(7). */
+/* Linux doubles what is asked for, to pay for its own bookkeeping, and reports the double:
+ * socket(7). */
 static size_t buffer_size(int value, size_t max, size_t min)
 {
     size_t asked = MIN((size_t)(uint32_t)value, max);
@@ -254,8 +255,7 @@ static int set_common(struct socket *s, int name, const struct socket_option *o)
 
 static int get_timeout(int64_t ns, const struct socket_option *o)
 {
-    struct timeval tv = {.tv_sec = ns / NSEC_PER_SEC,
-                         .tv_usec = ns % NSEC_PER_SEC / NSEC_PER_USEC};
+    struct timeval tv = {.tv_sec = ns / NSEC_PER_SEC, .tv_usec = ns % NSEC_PER_SEC / NSEC_PER_USEC};
     return option_write(o, &tv, sizeof(tv));
 }
 
@@ -283,7 +283,7 @@ static int get_peer_groups(const struct socket *s, const struct socket_option *o
 static int get_peer_name(struct socket *s, const struct socket_option *o)
 {
     struct net_address a = {0};
-    int r = s->ops->name(s, true, &a);
+    int r = s->ops->name(s, PEER_END, &a);
     if (r < 0)
         return -ENOTCONN;
     return (socklen_t)o->size > a.size ? -EINVAL : option_write(o, a.bytes, (size_t)o->size);

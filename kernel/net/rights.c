@@ -27,8 +27,8 @@ struct rights *rights_new(size_t capacity)
 }
 
 /*
- * A file that is dropped may be the last of a socket whose queue holds more files, and so on: they are
- * put on a list and dropped one after the other, never one within the other.
+ * A file that is dropped may be the last of a socket whose queue holds more files, and so on: they
+ * are put on a list and dropped one after the other, never one within the other.
  */
 void rights_free(struct rights *r)
 {
@@ -139,9 +139,7 @@ typedef void (*visit_rights)(struct message *m, struct list *context);
 static void visit_queue(const struct message_queue *q, visit_rights visit, struct list *context)
 {
     struct message *m;
-    list_for_each(m, &q->messages, link)
-        if (m->rights)
-            visit(m, context);
+    list_for_each(m, &q->messages, link) if (m->rights) visit(m, context);
 }
 
 /* All sets of files that s keeps alive: its own and those of connections nobody has accepted. */
@@ -190,14 +188,14 @@ void rights_collect(void)
     struct socket *s;
     list_init(&reachable);
     list_init(&garbage);
-    list_for_each(s, &flying_sockets, flight_link) {
+    list_for_each(s, &flying_sockets, flight_link)
+    {
         s->suspect = s->file && s->file->refs == s->in_flight;
         s->outside_references = s->in_flight;
     }
+    list_for_each(s, &flying_sockets, flight_link) if (s->suspect) visit_socket(s, discount, NULL);
     list_for_each(s, &flying_sockets, flight_link)
-        if (s->suspect)
-            visit_socket(s, discount, NULL);
-    list_for_each(s, &flying_sockets, flight_link) {
+    {
         if (!s->suspect || s->outside_references == 0)
             continue;
         s->suspect = false;
@@ -207,9 +205,8 @@ void rights_collect(void)
         list_remove(&s->collect_link);
         visit_socket(s, acquit, &reachable);
     }
-    list_for_each(s, &flying_sockets, flight_link)
-        if (s->suspect)
-            visit_socket(s, condemn, &garbage);
+    list_for_each(s, &flying_sockets, flight_link) if (s->suspect)
+        visit_socket(s, condemn, &garbage);
     struct rights *r;
     while ((r = list_first(&garbage, struct rights, link))) {
         list_remove(&r->link);

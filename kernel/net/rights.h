@@ -2,13 +2,13 @@
 /*
  * Open files on their way from one process to another: SCM_RIGHTS of unix(7).
  *
- * Rules. A set is `in flight` from the time it is put into a message until it is received or dropped;
- * then each file counts against the sender's user (RLIMIT_NOFILE, ETOOMANYREFS) and against
- * LIMIT_FILES_IN_FLIGHT, and for a unix socket among them its own `in_flight` count grows.
+ * Rules. A set is `in flight` from the time it is put into a message until it is received or
+ * dropped; then each file counts against the sender's user (RLIMIT_NOFILE, ETOOMANYREFS) and
+ * against LIMIT_FILES_IN_FLIGHT, and for a unix socket among them its own `in_flight` count grows.
  *
  * A socket can lie in its own queue, or two in each other's: then no process can reach them, yet
- * each keeps the other. rights_collect() finds such sockets: those all of whose references come from
- * queues of sockets that are themselves only reachable that way. It is run shortly after a
+ * each keeps the other. rights_collect() finds such sockets: those all of whose references come
+ * from queues of sockets that are themselves only reachable that way. It is run shortly after a
  * descriptor of a unix socket was closed, from a timer, never within another operation.
  */
 #pragma once

@@ -323,7 +323,8 @@ void net_for_each_socket(void (*visit)(void *context, const struct net_socket_in
                          void *context)
 {
     struct socket *s;
-    list_for_each(s, &all_sockets, all_link) {
+    list_for_each(s, &all_sockets, all_link)
+    {
         if (s->dead)
             continue;
         struct net_socket_info info = {

@@ -2,10 +2,10 @@
 /*
  * The socket object: what all families share, and the table of operations each of them fills in.
  *
- * Life. A socket is counted: by its open file, by the queue of a listener it waits in, by the messages
- * it has sent, by a peer. `release` is called once, when its file is closed (or the listener that it
- * waited in): it lets go of the peer, purges the queues and wakes whoever waits; `dead` is set. The
- * memory goes with the last reference.
+ * Life. A socket is counted: by its open file, by the queue of a listener it waits in, by the
+ * messages it has sent, by a peer. `release` is called once, when its file is closed (or the
+ * listener that it waited in): it lets go of the peer, purges the queues and wakes whoever waits;
+ * `dead` is set. The memory goes with the last reference.
  *
  * Waiting. Operations never park: they answer -EAGAIN and name in *ret_wait the queue whose wake-up
  * makes another try worth it. The system-call layer waits, or not.
@@ -26,7 +26,7 @@
 #define SOCKET_SEND_BUFFER    212992 /* net.core.wmem_default, wmem_max */
 #define SOCKET_RECEIVE_BUFFER 212992
 #define SOCKET_BUFFER_MAX     (4 * 1024 * 1024)
-#define SOCKET_BACKLOG_MAX    4096 /* net.core.somaxconn */
+#define SOCKET_BACKLOG_MAX    4096  /* net.core.somaxconn */
 #define SOCKET_STREAM_PIECE   65536 /* the most one message of a stream holds */
 
 struct net_address {
@@ -41,6 +41,9 @@ struct net_address {
     };
 };
 
+/* Whose name: ACCEPTED_END is the peer of a connection that may have been closed since. */
+enum socket_end { OWN_END, PEER_END, ACCEPTED_END };
+
 enum socket_state { SOCKET_IDLE, SOCKET_CONNECTING, SOCKET_CONNECTED, SOCKET_LISTENING };
 
 #define SHUTDOWN_RECEIVE 1u
@@ -49,7 +52,7 @@ enum socket_state { SOCKET_IDLE, SOCKET_CONNECTING, SOCKET_CONNECTED, SOCKET_LIS
 
 #define SOCKET_READABLE (EPOLLIN | EPOLLRDNORM)
 #define SOCKET_WRITABLE (EPOLLOUT | EPOLLWRNORM)
-#define SOCKET_CHANGED                                                                             \
+#define SOCKET_CHANGED \
     (SOCKET_READABLE | SOCKET_WRITABLE | EPOLLPRI | EPOLLHUP | EPOLLRDHUP | EPOLLERR)
 
 struct socket;
@@ -68,7 +71,7 @@ struct sending {
 /* What came with a message that was received; zero at first, received_done() at the end. */
 struct received {
     struct net_address from;
-    int flags; /* MSG_TRUNC, MSG_EOR, MSG_OOB */
+    int flags;             /* MSG_TRUNC, MSG_EOR, MSG_OOB */
     size_t full_size;      /* of a datagram */
     struct rights *rights; /* landed, or a copy */
     bool has_creds, has_time, has_destination, has_hop_limit, has_class;
@@ -92,17 +95,18 @@ struct socket_option {
 struct socket_ops {
     int (*bind)(struct socket *s, struct thread *t, const struct net_address *a);
     /*
-     * 0, or an error. -EAGAIN and -EINPROGRESS with *ret_wait: a blocking caller waits and calls again
-     * (then also -EALREADY). wait: false for a non-blocking socket.
+     * 0, or an error. -EAGAIN and -EINPROGRESS with *ret_wait: a blocking caller waits and calls
+     * again (then also -EALREADY). wait: false for a non-blocking socket.
      */
     int (*connect)(struct socket *s, struct thread *t, const struct net_address *a, bool wait,
                    struct waitq **ret_wait);
     int (*listen)(struct socket *s, struct thread *t, int backlog);
-    /* Takes a connection out of the queue: its reference is the caller's. -EAGAIN: wait on s->wait. */
+    /* Takes a connection out of the queue: its reference is the caller's. -EAGAIN: wait on s->wait.
+     */
     int (*accept)(struct socket *s, struct socket **ret);
     /* The connection could not be given out: back to the front of the queue. */
     void (*accept_undo)(struct socket *s, struct socket *connection);
-    int (*name)(struct socket *s, bool of_peer, struct net_address *ret);
+    int (*name)(struct socket *s, enum socket_end end, struct net_address *ret);
     int (*shutdown)(struct socket *s, unsigned how);
     ssize_t (*send)(struct socket *s, struct uio *u, int flags, struct sending *m);
     ssize_t (*receive)(struct socket *s, struct uio *u, int flags, struct received *m);
@@ -177,8 +181,7 @@ void socket_release(struct socket *s);
 /* socket(2): checks family, type and protocol. */
 int socket_create(struct thread *t, int family, int type, int protocol, struct socket **ret);
 /* socketpair(2): -EOPNOTSUPP for families without. */
-int socket_create_pair(struct thread *t, int family, int type, int protocol,
-                       struct socket *ret[2]);
+int socket_create_pair(struct thread *t, int family, int type, int protocol, struct socket *ret[2]);
 
 /* The open file of s, which takes its reference over (on success only). flags: O_NONBLOCK or 0. */
 int socket_file_new(struct socket *s, int flags, struct file **ret);
@@ -213,7 +216,8 @@ void socket_set_peer_cred(struct socket *s, struct cred *cred, pid_t pid);
 int socket_set_option(struct socket *s, int level, int name, const struct socket_option *o);
 int socket_get_option(struct socket *s, int level, int name, const struct socket_option *o);
 
-/* Option values: reads exactly size bytes (-EINVAL when optlen is less), an int, or gives one back. */
+/* Option values: reads exactly size bytes (-EINVAL when optlen is less), an int, or gives one back.
+ */
 int option_read(const struct socket_option *o, void *data, size_t size);
 int option_read_int(const struct socket_option *o, int *ret);
 int option_write(const struct socket_option *o, const void *data, size_t size);

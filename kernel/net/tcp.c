@@ -189,8 +189,7 @@ static void stop_listening(struct tcp_socket *t)
 
 static int find_listener(struct tcp_socket *t, struct tcp_socket **ret)
 {
-    struct inet_socket *found =
-        inet_find_receiver(SOCK_STREAM, &t->inet.local, &t->inet.remote);
+    struct inet_socket *found = inet_find_receiver(SOCK_STREAM, &t->inet.local, &t->inet.remote);
     if (!found)
         return -ECONNREFUSED;
     *ret = tcp_of(&found->socket);
@@ -268,7 +267,8 @@ static int disconnect(struct tcp_socket *t)
     s->state = SOCKET_IDLE;
     s->shutdown = 0;
     s->error = 0;
-    t->connect_open = t->fin_sent = t->fin_received = t->reset = t->has_mark = t->has_urgent = false;
+    t->connect_open = t->fin_sent = t->fin_received = t->reset = t->has_mark = t->has_urgent =
+        false;
     if (!i->port_chosen)
         inet_unbind(i);
     i->remote = (struct inet_endpoint){.port = 0};
@@ -320,11 +320,11 @@ static int tcp_connect(struct socket *s, struct thread *thread, const struct net
     return -EINPROGRESS;
 }
 
-static int tcp_name(struct socket *s, bool of_peer, struct net_address *ret)
+static int tcp_name(struct socket *s, enum socket_end end, struct net_address *ret)
 {
-    if (of_peer && (s->state != SOCKET_CONNECTED || tcp_is_closed(tcp_of(s))))
+    if (end == PEER_END && (s->state != SOCKET_CONNECTED || tcp_is_closed(tcp_of(s))))
         return -ENOTCONN;
-    return inet_name(s, of_peer, ret);
+    return inet_name(s, end, ret);
 }
 
 static int tcp_shutdown(struct socket *s, unsigned how)

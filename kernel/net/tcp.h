@@ -9,8 +9,9 @@
  *   fin_received   reading ends after what is queued; SHUTDOWN_RECEIVE is set
  *   reset          the connection was cut: `error` says how, nothing more can be sent
  *
- * A connection for which the listener has no room waits in the listener's `pending` list, as a SYN that
- * Linux sends again and again. connect_open: connect(2) has begun and its outcome was not yet told.
+ * A connection for which the listener has no room waits in the listener's `pending` list, as a SYN
+ * that Linux sends again and again. connect_open: connect(2) has begun and its outcome was not yet
+ * told.
  *
  * Urgent data is one byte: `mark` says how many bytes of the stream come before it.
  */

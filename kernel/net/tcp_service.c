@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * A TCP connection to the resolver: RFC 1035, 4.2.2. Each message has its size before it, two bytes.
+ * A TCP connection to the resolver: RFC 1035, 4.2.2. Each message has its size before it, two
+ * bytes.
  */
 #include "kernel/net/tcp.h"
 

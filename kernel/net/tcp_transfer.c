@@ -45,8 +45,8 @@ static ssize_t send_piece(struct tcp_socket *t, struct uio *u, size_t size)
 {
     struct socket *to = tcp_socket(t->peer);
     struct message *m;
-    ssize_t n = message_queue_write(&to->receive, u, MIN(size, (size_t)SOCKET_STREAM_PIECE), true,
-                                    &m);
+    ssize_t n =
+        message_queue_write(&to->receive, u, MIN(size, (size_t)SOCKET_STREAM_PIECE), true, &m);
     if (n <= 0)
         return n;
     if (m)
@@ -158,7 +158,8 @@ static ssize_t drain(struct tcp_socket *t, struct uio *u, size_t size, int flags
     struct message *m, *next;
     size_t done = 0;
     ssize_t n = 0;
-    list_for_each_safe(m, next, &q->messages, link) {
+    list_for_each_safe(m, next, &q->messages, link)
+    {
         size_t part = MIN(size - done, message_size(m));
         n = flags & MSG_TRUNC ? (ssize_t)part : uio_copy_out(u, m->data + m->start, part);
         if (n < 0)

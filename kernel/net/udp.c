@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * UDP between sockets of one sandbox: udp(7). A datagram lies in its receiver's queue at once, or is
- * lost: when nobody is bound there, or the receiver's buffer is full.
+ * UDP between sockets of one sandbox: udp(7). A datagram lies in its receiver's queue at once, or
+ * is lost: when nobody is bound there, or the receiver's buffer is full.
  */
 #include "kernel/net/inet.h"
 #include "kernel/net/resolver.h"
@@ -81,11 +81,11 @@ static int udp_accept(struct socket *s, struct socket **ret)
     return -EOPNOTSUPP;
 }
 
-static int udp_name(struct socket *s, bool of_peer, struct net_address *ret)
+static int udp_name(struct socket *s, enum socket_end end, struct net_address *ret)
 {
-    if (of_peer && s->state != SOCKET_CONNECTED)
+    if (end != OWN_END && s->state != SOCKET_CONNECTED)
         return -ENOTCONN;
-    return inet_name(s, of_peer, ret);
+    return inet_name(s, end, ret);
 }
 
 static int udp_shutdown(struct socket *s, unsigned how)
@@ -158,8 +158,7 @@ static void ask_resolver(struct socket *s, const struct message *m)
 /* As the ICMP message that comes back from a port where nobody is. */
 static void tell_unreachable(struct inet_socket *i)
 {
-    bool wants = i->socket.state == SOCKET_CONNECTED ||
-                 inet_option(i, IPPROTO_IP, IP_RECVERR) ||
+    bool wants = i->socket.state == SOCKET_CONNECTED || inet_option(i, IPPROTO_IP, IP_RECVERR) ||
                  inet_option(i, IPPROTO_IPV6, IPV6_RECVERR);
     if (wants)
         socket_fail(&i->socket, ECONNREFUSED);
@@ -239,8 +238,8 @@ static void fill_received(const struct inet_socket *i, const struct message *m, 
                             : inet_option(i, IPPROTO_IP, IP_PKTINFO);
     r->has_hop_limit = v6 ? inet_option(i, IPPROTO_IPV6, IPV6_RECVHOPLIMIT)
                           : inet_option(i, IPPROTO_IP, IP_RECVTTL);
-    r->has_class = v6 ? inet_option(i, IPPROTO_IPV6, IPV6_RECVTCLASS)
-                      : inet_option(i, IPPROTO_IP, IP_RECVTOS);
+    r->has_class =
+        v6 ? inet_option(i, IPPROTO_IPV6, IPV6_RECVTCLASS) : inet_option(i, IPPROTO_IP, IP_RECVTOS);
     r->has_time = i->socket.timestamp;
     r->time_ns = m->time_ns;
 }

@@ -153,7 +153,8 @@ static bool may_send_to(const struct unix_socket *u, const struct unix_socket *t
     return !to->peer || to->peer == u;
 }
 
-/* What a datagram socket was connected to is no longer its peer: unix_dgram_disconnected() of Linux. */
+/* What a datagram socket was connected to is no longer its peer: unix_dgram_disconnected() of
+ * Linux. */
 static void drop_datagrams(struct unix_socket *u, struct unix_socket *old)
 {
     if (u->socket.receive.count == 0)
@@ -211,12 +212,12 @@ static int unix_accept(struct socket *s, struct socket **ret)
     return 0;
 }
 
-static int unix_get_name(struct socket *s, bool of_peer, struct net_address *ret)
+static int unix_get_name(struct socket *s, enum socket_end end, struct net_address *ret)
 {
     const struct unix_socket *u = unix_of(s);
-    if (of_peer && !u->peer)
+    if (end != OWN_END && !u->peer)
         return -ENOTCONN;
-    unix_fill_name(of_peer ? u->peer : u, ret);
+    unix_fill_name(end != OWN_END ? u->peer : u, ret);
     return 0;
 }
 
@@ -327,8 +328,7 @@ static void unix_release(struct socket *s)
     }
     /* Senders that are connected here learn at their next try that nobody is. */
     struct unix_socket *sender;
-    list_for_each(sender, &u->peers, peer_link)
-        socket_wake(&sender->socket, SOCKET_CHANGED);
+    list_for_each(sender, &u->peers, peer_link) socket_wake(&sender->socket, SOCKET_CHANGED);
     waitq_wake(&u->space, SOCKET_CHANGED);
     unix_set_peer(u, NULL);
     rights_collect_soon();

@@ -2,13 +2,13 @@
 /*
  * AF_UNIX: unix(7).
  *
- * Peers. A connected socket counts its `peer` until it is closed itself, so that the peer's name and
- * state can still be asked after the peer was closed (`dead`). It is linked into the peer's `peers`,
- * through which a receiver wakes those who wait for room in its queue. Streams and sequenced packets
- * are peers of each other; a datagram socket need not be the peer of its peer.
+ * Peers. A connected socket counts its `peer` until it is closed itself, so that the peer's name
+ * and state can still be asked after the peer was closed (`dead`). It is linked into the peer's
+ * `peers`, through which a receiver wakes those who wait for room in its queue. Streams and
+ * sequenced packets are peers of each other; a datagram socket need not be the peer of its peer.
  *
- * Memory. A message counts against its sender's buffer until it is received. Queues of datagrams also
- * have a length (net.unix.max_dgram_qlen), which a peer that is connected back does not mind.
+ * Memory. A message counts against its sender's buffer until it is received. Queues of datagrams
+ * also have a length (net.unix.max_dgram_qlen), which a peer that is connected back does not mind.
  */
 #pragma once
 

@@ -10,7 +10,8 @@
 #define AUTOBIND_DIGITS 5
 #define AUTOBIND_COUNT  (1u << (4 * AUTOBIND_DIGITS))
 
-/* Abstract names: hash of type and name -> struct unix_socket, the first of those with this hash. */
+/* Abstract names: hash of type and name -> struct unix_socket, the first of those with this hash.
+ */
 static struct map abstract_names;
 
 void unix_name_put(struct unix_name *name)
@@ -44,8 +45,8 @@ void unix_fill_name(const struct unix_socket *u, struct net_address *ret)
     ret->un.sun_family = AF_UNIX;
     if (!u->name)
         return;
-    memcpy(ret->un.sun_path, u->name->path, MIN(u->name->size, UNIX_PATH_MAX));
-    /* A path of 108 bytes has its NUL behind the array, as on Linux. */
+    /* A path of 108 bytes has its NUL behind sun_path, as on Linux: there is room for it. */
+    memcpy(ret->bytes + FAMILY_SIZE, u->name->path, u->name->size);
     ret->size += (socklen_t)u->name->size;
 }
 

@@ -37,14 +37,16 @@ static void take_time(struct received *r, const struct socket *s, const struct m
     r->time_ns = m->time_ns;
 }
 
-/* There is room in u's queue again: for whoever is connected here, and for those who wait by name. */
+/* There is room in u's queue again: for whoever is connected here, and for those who wait by name.
+ */
 static void tell_senders(struct unix_socket *u)
 {
     struct unix_socket *sender;
     if (unix_queue_is_full(u))
         return;
     waitq_wake(&u->space, SOCKET_WRITABLE);
-    list_for_each(sender, &u->peers, peer_link) {
+    list_for_each(sender, &u->peers, peer_link)
+    {
         if (!sender->socket.no_space)
             continue;
         sender->socket.no_space = false;
@@ -97,7 +99,8 @@ ssize_t unix_receive_stream(struct socket *s, struct uio *u, int flags, struct r
     bool is_open = !s->error && !(s->shutdown & SHUTDOWN_RECEIVE);
     if (s->receive.count == 0 || (target > 1 && s->receive.bytes < target && is_open))
         return nothing_there(s, r);
-    list_for_each_safe(m, next, &s->receive.messages, link) {
+    list_for_each_safe(m, next, &s->receive.messages, link)
+    {
         if (s->pass_creds && r->has_creds && !is_same_creds(m, r))
             break;
         if (s->pass_creds && !r->has_creds)
@@ -113,8 +116,9 @@ ssize_t unix_receive_stream(struct socket *s, struct uio *u, int flags, struct r
         if (r->stop || u->left == 0)
             break;
     }
-    if (unix_of(s)->peer)
-        unix_fill_name(unix_of(s)->peer, &r->from);
+    const struct unix_socket *peer = unix_of(s)->peer;
+    if (peer && peer->name)
+        unix_fill_name(peer, &r->from);
     return (ssize_t)copied;
 }
 
@@ -159,8 +163,8 @@ ssize_t unix_receive_datagram(struct socket *s, struct uio *u, int flags, struct
     if (s->receive.count > 0)
         return receive_whole(s, u, flags, r);
     /* Without waiting Linux answers EAGAIN here even after shutdown(2). */
-    bool ended = (s->shutdown & SHUTDOWN_RECEIVE) &&
-                 (s->type == SOCK_SEQPACKET || !(flags & MSG_DONTWAIT));
+    bool ended =
+        (s->shutdown & SHUTDOWN_RECEIVE) && (s->type == SOCK_SEQPACKET || !(flags & MSG_DONTWAIT));
     if (ended)
         return 0;
     r->wait = &s->wait;

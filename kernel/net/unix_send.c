@@ -4,8 +4,8 @@
 #include <linux/capability.h>
 
 /*
- * Credentials go with a message when the sender gave some, or when one of the two wants them by now;
- * a receiver that asks only later gets nobody's (unix(7), SO_PASSCRED).
+ * Credentials go with a message when the sender gave some, or when one of the two wants them by
+ * now; a receiver that asks only later gets nobody's (unix(7), SO_PASSCRED).
  */
 static void stamp(struct message *m, const struct socket *from, const struct socket *to,
                   const struct sending *out)
