@@ -163,8 +163,17 @@ static void park_add(struct poll_table *table, struct waitq *q)
 long file_park(struct file *f, struct call *c, uint32_t events, enum call_restart restart)
 {
     struct park_table p = {{park_add}, c, 0};
+    int64_t timeout_ns = events & EPOLLIN ? f->read_timeout_ns : f->write_timeout_ns;
+    if (c->timed_out)
+        return -EAGAIN;
     file_poll(f, &p.table);
-    return p.error < 0 ? p.error : call_park(c, restart);
+    if (p.error < 0)
+        return p.error;
+    if (timeout_ns > 0) {
+        call_set_timeout(c, timeout_ns);
+        restart = RESTART_NEVER; /* signal(7): sockets with a time-out */
+    }
+    return call_park(c, restart);
 }
 
 ssize_t file_read_kernel(struct file *f, void *data, size_t size, off_t pos)

@@ -97,7 +97,9 @@ static long park_on(struct call *c, struct file *on, uint32_t events)
 long args_park(struct call *c, struct file *f, uint32_t events)
 {
     hold_file(c, f);
-    return park_on(c, f, events);
+    long r = park_on(c, f, events);
+    /* A time-out of a socket after a part of the transfer answers the part. */
+    return r == -EAGAIN && c->progress > 0 ? (long)c->progress : r;
 }
 
 /* Awake again at once: what else is on the run queue comes first. */
