@@ -65,7 +65,6 @@ static void finish_erasing(struct discipline *d)
 /* Echoes a character that goes into the buffer. */
 static void echo_input(struct discipline *d, uint8_t c)
 {
-    finish_erasing(d);
     if (d->canonical == d->head)
         echo_begin_line(d);
     echo_char(d, c);
@@ -73,8 +72,10 @@ static void echo_input(struct discipline *d, uint8_t c)
 
 static void accept(struct discipline *d, uint8_t c)
 {
-    if (discipline_has_lflag(d, ECHO))
+    if (discipline_has_lflag(d, ECHO)) {
+        finish_erasing(d);
         echo_input(d, c);
+    }
     enqueue_marked(d, c);
 }
 
