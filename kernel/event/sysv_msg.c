@@ -29,12 +29,12 @@ static struct msg_queue *queue_of(struct ipc_object *o)
 
 /* ---- messages ---- */
 
-struct message *sysv_message_new(long type, size_t size)
+struct msg_item *msg_item_new(long type, size_t size)
 {
-    size_t cost = sizeof(struct message) + size;
+    size_t cost = sizeof(struct msg_item) + size;
     if (memory_total + cost > LIMIT_MSG_TOTAL_BYTES)
         return NULL;
-    struct message *m = malloc(cost);
+    struct msg_item *m = malloc(cost);
     if (!m)
         return NULL;
     memory_total += cost;
@@ -44,15 +44,7 @@ struct message *sysv_message_new(long type, size_t size)
     return m;
 }
 
-struct message *message_copy(const struct message *m)
-{
-    struct message *copy = sysv_message_new(m->type, m->size);
-    if (copy)
-        memcpy(copy->text, m->text, m->size);
-    return copy;
-}
-
-void sysv_message_free(struct message *m)
+void msg_item_free(struct msg_item *m)
 {
     if (!m)
         return;
@@ -113,7 +105,7 @@ struct waitq *msg_receivers(struct msg_queue *q)
     return &q->receivers;
 }
 
-bool msg_put(struct msg_queue *q, struct message *m, pid_t pid)
+bool msg_put(struct msg_queue *q, struct msg_item *m, pid_t pid)
 {
     /* The count is bounded like the bytes, else empty messages would be free. */
     if (m->size + q->bytes > q->max_bytes || q->count + 1 > q->max_bytes)
@@ -129,7 +121,7 @@ bool msg_put(struct msg_queue *q, struct message *m, pid_t pid)
     return true;
 }
 
-static bool matches(const struct message *m, long type, int flags)
+static bool matches(const struct msg_item *m, long type, int flags)
 {
     if (type == 0)
         return true;
@@ -139,9 +131,9 @@ static bool matches(const struct message *m, long type, int flags)
     return type == INT64_MIN || m->type <= -type;
 }
 
-struct message *msg_choose(struct msg_queue *q, long type, int flags)
+struct msg_item *msg_choose(struct msg_queue *q, long type, int flags)
 {
-    struct message *m, *best = NULL;
+    struct msg_item *m, *best = NULL;
     list_for_each(m, &q->messages, link)
     {
         if (flags & MSG_COPY) {
@@ -159,7 +151,7 @@ struct message *msg_choose(struct msg_queue *q, long type, int flags)
     return best;
 }
 
-static void unlink_message(struct msg_queue *q, struct message *m)
+static void unlink_message(struct msg_queue *q, struct msg_item *m)
 {
     list_remove(&m->link);
     q->count--;
@@ -168,7 +160,7 @@ static void unlink_message(struct msg_queue *q, struct message *m)
     byte_total -= m->size;
 }
 
-void msg_take(struct msg_queue *q, struct message *m, pid_t pid)
+void msg_take(struct msg_queue *q, struct msg_item *m, pid_t pid)
 {
     unlink_message(q, m);
     q->rtime = time(NULL);
@@ -207,11 +199,11 @@ int msg_set(struct msg_queue *q, const struct msqid_ds *in, bool privileged)
 
 void msg_remove(struct msg_queue *q)
 {
-    struct message *m;
+    struct msg_item *m;
     ipc_remove(&queues, &q->object);
-    while ((m = list_first(&q->messages, struct message, link))) {
+    while ((m = list_first(&q->messages, struct msg_item, link))) {
         unlink_message(q, m);
-        sysv_message_free(m);
+        msg_item_free(m);
     }
     waitq_done(&q->senders);
     waitq_done(&q->receivers);

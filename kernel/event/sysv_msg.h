@@ -11,7 +11,7 @@
 
 struct msg_queue;
 
-struct message {
+struct msg_item {
     struct list link;
     long type;
     size_t size;
@@ -19,9 +19,8 @@ struct message {
 };
 
 /* size was checked against LIMIT_MSG_BYTES. NULL: out of memory, or over LIMIT_MSG_TOTAL_BYTES. */
-struct message *message_new(long type, size_t size);
-struct message *message_copy(const struct message *m);
-void message_free(struct message *m); /* may be NULL */
+struct msg_item *msg_item_new(long type, size_t size);
+void msg_item_free(struct msg_item *m); /* may be NULL */
 
 int msg_get(key_t key, int flags, const struct cred *cred);
 
@@ -32,14 +31,14 @@ struct waitq *msg_senders(struct msg_queue *q);
 struct waitq *msg_receivers(struct msg_queue *q);
 
 /* Takes m over if there is room for it: true. */
-bool msg_put(struct msg_queue *q, struct message *m, pid_t pid);
+bool msg_put(struct msg_queue *q, struct msg_item *m, pid_t pid);
 
 /*
  * The message that type and flags (MSG_EXCEPT, MSG_COPY: type is a position) choose, borrowed, or
  * NULL. msg_take() takes it out of the queue, for the caller to free.
  */
-struct message *msg_choose(struct msg_queue *q, long type, int flags);
-void msg_take(struct msg_queue *q, struct message *m, pid_t pid);
+struct msg_item *msg_choose(struct msg_queue *q, long type, int flags);
+void msg_take(struct msg_queue *q, struct msg_item *m, pid_t pid);
 
 void msg_stat(struct msg_queue *q, struct msqid_ds *ret);
 /* IPC_SET. -EPERM: more bytes than LIMIT_MSG_QUEUE_BYTES without `privileged`. */

@@ -27,7 +27,10 @@ struct undo {
     int values[];
 };
 
+/* Of one process: made at its first SEM_UNDO, told of its end by its exit_wait. */
 struct undo_list {
+    struct process *process;
+    struct wait_entry end;
     struct list undos;
 };
 
@@ -128,19 +131,24 @@ static struct undo *undo_find(struct sem_set *s, struct process *p)
     return NULL;
 }
 
+static void on_process_end(struct wait_entry *entry, uint32_t events);
+
 static struct undo_list *undo_list_of(struct process *p)
 {
     struct undo_list *l = map_get(&undo_lists, process_key(p));
     if (l)
         return l;
-    l = malloc(sizeof(*l));
+    l = calloc(1, sizeof(*l));
     if (!l)
         return NULL;
+    l->process = p;
+    l->end.wake = on_process_end;
     list_init(&l->undos);
     if (map_set(&undo_lists, process_key(p), l) < 0) {
         free(l);
         return NULL;
     }
+    waitq_add(&p->exit_wait, &l->end);
     return l;
 }
 
@@ -170,25 +178,29 @@ static void undo_free(struct undo *u)
     free(u);
 }
 
-void sem_process_exit(struct process *p)
+static void undo_apply(struct undo *u, pid_t pid)
 {
-    struct undo_list *l = map_remove(&undo_lists, process_key(p));
-    struct undo *u;
-    if (!l)
-        return;
-    while ((u = list_first(&l->undos, struct undo, process_link))) {
-        struct sem_set *s = u->set;
-        for (size_t i = 0; i < s->count; i++) {
-            struct semaphore *sem = &s->semaphores[i];
-            if (u->values[i] == 0)
-                continue;
-            sem->value = MIN(MAX(sem->value + u->values[i], 0), SEM_VALUE_MAX);
-            sem->pid = p->pid;
-        }
-        s->otime = time(NULL);
-        undo_free(u);
-        waitq_wake(&s->wait, 0);
+    struct sem_set *s = u->set;
+    for (size_t i = 0; i < s->count; i++) {
+        struct semaphore *sem = &s->semaphores[i];
+        if (u->values[i] == 0)
+            continue;
+        sem->value = MIN(MAX(sem->value + u->values[i], 0), SEM_VALUE_MAX);
+        sem->pid = pid;
     }
+    s->otime = time(NULL);
+    undo_free(u);
+    waitq_wake(&s->wait, 0);
+}
+
+static void on_process_end(struct wait_entry *entry, uint32_t events)
+{
+    struct undo_list *l = container_of(entry, struct undo_list, end);
+    struct undo *u;
+    waitq_remove(&l->end);
+    map_remove(&undo_lists, process_key(l->process));
+    while ((u = list_first(&l->undos, struct undo, process_link)))
+        undo_apply(u, l->process->pid);
     free(l);
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * System V semaphores: semget(2), semop(2), semctl(2).
+ * System V semaphores: semget(2), semop(2), semctl(2). What SEM_UNDO asks for is done when the
+ * process has ended, whoever ended it: the set waits on process.exit_wait.
  */
 #pragma once
 
@@ -49,6 +50,3 @@ void sem_stat(struct sem_set *s, struct semid_ds *ret);
 void sem_remove(struct sem_set *s);
 /* IPC_INFO, or SEM_INFO when usage is wanted. Returns the highest index. */
 int sem_info(struct seminfo *ret, bool usage);
-
-/* SEM_UNDO of a process that has ended. */
-void sem_process_exit(struct process *p);

@@ -23,7 +23,7 @@ long sys_msgget(struct call *c)
 
 static void release_message(struct call *c)
 {
-    message_free(c->state);
+    msg_item_free(c->state);
 }
 
 static long send_run(struct call *c, bool first)
@@ -56,7 +56,7 @@ long sys_msgsnd(struct call *c)
         return r;
     if (size > LIMIT_MSG_BYTES || call_int(c, 0) < 0 || type < 1)
         return -EINVAL;
-    struct message *m = message_new(type, size);
+    struct msg_item *m = msg_item_new(type, size);
     if (!m)
         return -ENOMEM;
     c->state = m;
@@ -67,7 +67,7 @@ long sys_msgsnd(struct call *c)
 
 /* ---- receiving ---- */
 
-static long deliver(struct call *c, const struct message *m, size_t room)
+static long deliver(struct call *c, const struct msg_item *m, size_t room)
 {
     struct gaddr at = call_addr(c, 1);
     int64_t type = m->type;
@@ -89,7 +89,7 @@ static int check_receive(const struct call *c)
     return 0;
 }
 
-static long receive(struct call *c, struct msg_queue *q, struct message *m)
+static long receive(struct call *c, struct msg_queue *q, struct msg_item *m)
 {
     size_t room = c->arg[2];
     int flags = call_int(c, 4);
@@ -100,7 +100,7 @@ static long receive(struct call *c, struct msg_queue *q, struct message *m)
     /* As on Linux, a bad address costs the message. */
     msg_take(q, m, c->thread->process->pid);
     long r = deliver(c, m, room);
-    message_free(m);
+    msg_item_free(m);
     return r;
 }
 
@@ -116,7 +116,7 @@ long sys_msgrcv(struct call *c)
     r = ipc_permission(msg_object(q), c->thread->cred, IPC_READ);
     if (r < 0)
         return r;
-    struct message *m = msg_choose(q, (long)c->arg[3], flags);
+    struct msg_item *m = msg_choose(q, (long)c->arg[3], flags);
     if (m)
         return receive(c, q, m);
     if (flags & IPC_NOWAIT)

@@ -6,13 +6,7 @@
 
 #include "kernel/core/kernel.h"
 #include "kernel/sys/handlers.h"
-#include "kernel/sys/sysv.h"
 #include "kernel/sys/waiting.h"
-
-void sysv_process_exit(struct process *p)
-{
-    sem_process_exit(p);
-}
 
 long sys_semget(struct call *c)
 {
