@@ -18,8 +18,12 @@ void waitq_wake(struct waitq *q, uint32_t events)
         list_append(&q->entries, &entry->link);
         if (entry->exclusive && exclusive_done)
             continue;
-        exclusive_done |= entry->exclusive;
+        bool exclusive = entry->exclusive;
+        entry->declined = false;
         entry->wake(entry, events);
+        /* One that is not exclusive may have freed itself. */
+        if (exclusive && !entry->declined)
+            exclusive_done = true;
     }
 }
 
