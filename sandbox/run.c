@@ -332,12 +332,15 @@ static void check_output(struct run *r, struct relay *relay, int *source, int si
                       strerror(-relay->error));
 }
 
+/* A raw terminal ends only when it is hung up. */
 static void check_input(struct run *r)
 {
     if (!r->input.done || r->sandbox->input < 0)
         return;
-    if (r->spec->tty)
+    if (r->spec->tty) {
         shutdown(r->sandbox->input, SHUT_WR);
+        end_sandbox(r, SANDBOX_KILLED, SIGHUP);
+    }
     close(r->sandbox->input);
     r->sandbox->input = -1;
 }
@@ -449,15 +452,24 @@ static void run_loop(struct run *r)
     }
 }
 
+/* A blocked signal is kept pending even when it is ignored: those that were ignored are left alone.
+ */
+static void add_unless_ignored(sigset_t *set, const int *signals, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        struct sigaction action;
+        if (sigaction(signals[i], NULL, &action) == 0 && action.sa_handler != SIG_IGN)
+            sigaddset(set, signals[i]);
+    }
+}
+
 static void block_signals(struct run *r)
 {
     sigset_t set;
     struct sigaction ignore = {.sa_handler = SIG_IGN};
     sigemptyset(&set);
-    for (size_t i = 0; i < ARRAY_SIZE(ending_signals); i++)
-        sigaddset(&set, ending_signals[i]);
-    for (size_t i = 0; i < ARRAY_SIZE(other_signals); i++)
-        sigaddset(&set, other_signals[i]);
+    add_unless_ignored(&set, ending_signals, ARRAY_SIZE(ending_signals));
+    add_unless_ignored(&set, other_signals, ARRAY_SIZE(other_signals));
     sigprocmask(SIG_BLOCK, &set, &r->mask_before);
     sigaction(SIGPIPE, &ignore, &r->pipe_before);
     r->signals = signalfd(-1, &set, SFD_NONBLOCK | SFD_CLOEXEC);

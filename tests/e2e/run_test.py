@@ -1,0 +1,1132 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Drives the real `glovebox run` from outside and looks at what a user gets.
+
+    tests/e2e/run_test.py [NAME...]        all cases, or those whose name has one of these words in it
+
+One line a case: "ok NAME", "FAIL NAME" (with the reason above it), "skip NAME: REASON". GLOVEBOX names
+another program than build/cli/glovebox.
+"""
+import hashlib
+import json
+import os
+import random
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+from terminal import Terminal
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+GLOVEBOX = os.environ.get("GLOVEBOX", os.path.join(ROOT, "build/cli/glovebox"))
+LIMIT = 60  # seconds after which a run counts as hanging
+
+
+def run(*words, input=b"", env=None, **more):
+    """glovebox run WORDS... with the output as bytes."""
+    return subprocess.run([GLOVEBOX, "run", *words], input=input, env=env, capture_output=True,
+                          timeout=LIMIT, **more)
+
+
+def start(*words, **more):
+    streams = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    return subprocess.Popen([GLOVEBOX, "run", *words], **{**streams, **more})
+
+
+def stat_fields(pid):
+    """The fields of /proc/PID/stat behind the name, or None."""
+    try:
+        with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as f:
+            return f.read().rpartition(")")[2].split()
+    except OSError:
+        return None
+
+
+def descendants(pid):
+    """(pid, start time) of everything below a process."""
+    children = {}
+    for name in os.listdir("/proc"):
+        if name.isdigit():
+            fields = stat_fields(name)
+            if fields:
+                children.setdefault(int(fields[1]), []).append((int(name), fields[19]))
+    found, todo = [], [pid]
+    while todo:
+        below = children.get(todo.pop(), [])
+        found += below
+        todo += [child for child, _ in below]
+    return found
+
+
+def is_alive(process):
+    fields = stat_fields(process[0])
+    return fields is not None and fields[19] == process[1] and fields[0] not in "ZX"
+
+
+def wait_until(condition, seconds=20):
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        if condition():
+            return True
+        time.sleep(0.02)
+    return condition()
+
+
+class Case(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.mkdtemp(prefix="glovebox-e2e-")
+        self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
+
+    def path(self, name, content=None):
+        path = os.path.join(self.folder, name)
+        if content is not None:
+            with open(path, "wb") as f:
+                f.write(content if isinstance(content, bytes) else content.encode())
+        return path
+
+    def start(self, *words, **more):
+        process = start(*words, **more)
+
+        def end():
+            if process.poll() is None:
+                process.kill()
+            process.wait()
+            for stream in (process.stdin, process.stdout, process.stderr):
+                if stream:
+                    stream.close()
+        self.addCleanup(end)
+        return process
+
+    def expect(self, done, status=0, out=None, err=None):
+        said = f"stdout {done.stdout[-2000:]!r}, stderr {done.stderr[-2000:]!r}"
+        self.assertEqual(done.returncode, status, said)
+        if out is not None:
+            self.assertEqual(done.stdout, out, said)
+        if err is not None:
+            self.assertEqual(done.stderr, err, said)
+
+    def expect_refused(self, done, pattern, status=125):
+        """One line that says what is wrong and what to do."""
+        text = done.stderr.decode()
+        statuses = status if isinstance(status, tuple) else (status,)
+        self.assertIn(done.returncode, statuses, text)
+        self.assertEqual(done.stdout, b"")
+        self.assertRegex(text, r"\Aglovebox: [^\n]+: [^\n]+; [^\n]+\n\Z")
+        self.assertRegex(text, pattern)
+
+
+class Status(Case):
+    def test_of_the_program(self):
+        for status in (0, 1, 3, 124, 255):
+            self.expect(run("--", "sh", "-c", f"exit {status}"), status, b"", b"")
+
+    def test_of_a_program_that_a_signal_ended(self):
+        for name, number in (("KILL", 9), ("TERM", 15), ("INT", 2), ("SEGV", 11), ("USR1", 10)):
+            self.expect(run("--", "sh", "-c", f"kill -{name} $$; sleep 10"), 128 + number, b"")
+
+    def test_real_crash(self):
+        self.expect(run("python3", "-c", "import ctypes; ctypes.string_at(0)"), 128 + 11)
+
+    def test_not_found(self):
+        self.expect_refused(run("no-such-program"), "no-such-program", 127)
+        self.expect_refused(run("/no/such/program"), "/no/such/program", 127)
+
+    def test_directory(self):
+        self.expect_refused(run("/usr"), "/usr.*directory", (125, 126))
+
+    def test_not_executable(self):
+        self.expect_refused(run("/etc/passwd"), "/etc/passwd", 126)
+
+    def test_of_unknown_format(self):
+        self.path("junk", b"\x00\x01\x02 junk")
+        os.chmod(self.path("junk"), 0o755)
+        self.expect_refused(run("-v", f"{self.folder}:/x:ro", "/x/junk"), "/x/junk", 126)
+
+    def test_script_with_an_interpreter(self):
+        self.path("script", "#!/bin/sh\necho \"script $1\"\nexit 4\n")
+        os.chmod(self.path("script"), 0o755)
+        done = run("-v", f"{self.folder}:/x:ro", "/x/script", "a")
+        self.expect(done, 4, b"script a\n", b"")
+
+    def test_script_whose_interpreter_is_missing(self):
+        self.path("script", "#!/no/such/interpreter\n")
+        os.chmod(self.path("script"), 0o755)
+        self.expect_refused(run("-v", f"{self.folder}:/x:ro", "/x/script"), "/x/script", (126, 127))
+
+    def test_what_stays_behind_ends_with_the_program(self):
+        begin = time.monotonic()
+        self.expect(run("--", "sh", "-c", "sleep 1000 & echo main"), 0, b"main\n")
+        self.assertLess(time.monotonic() - begin, 20)
+
+    def test_empty_command_words(self):
+        self.expect(run("printf", "<%s>", "", "a b", "*"), 0, b"<><a b><*>")
+
+
+class Streams(Case):
+    def test_stay_apart(self):
+        done = run("--", "sh", "-c", "echo out; echo err >&2; echo out2; echo err2 >&2")
+        self.expect(done, 0, b"out\nout2\n", b"err\nerr2\n")
+
+    def test_all_byte_values_pass(self):
+        data = bytes(range(256)) * 7
+        self.expect(run("cat", input=data), 0, data, b"")
+        self.expect(run("--", "sh", "-c", "cat >&2", input=data), 0, b"", data)
+
+    def test_ten_megabytes_both_ways(self):
+        data = random.Random(1).randbytes(10_000_000)
+        done = run("cat", input=data)
+        self.expect(done, 0, err=b"")
+        self.assertEqual(hashlib.sha256(done.stdout).digest(), hashlib.sha256(data).digest())
+
+    def test_both_outputs_full_at_once(self):
+        script = ("import sys,threading\n"
+                  "def w(f):\n for i in range(300): f.write(b'x'*10000)\n f.flush()\n"
+                  "t=[threading.Thread(target=w,args=(f.buffer,)) for f in (sys.stdout,sys.stderr)]\n"
+                  "[x.start() for x in t]; [x.join() for x in t]")
+        done = run("python3", "-c", script)
+        self.assertEqual((done.returncode, len(done.stdout), len(done.stderr)),
+                         (0, 3_000_000, 3_000_000))
+
+    def test_end_of_input_is_passed_on(self):
+        self.expect(run("wc", "-c", input=b"x" * 100_000), 0, b"100000\n")
+        self.expect(run("wc", "-c", input=b""), 0, b"0\n")
+
+    def test_program_that_reads_no_input(self):
+        process = self.start("true")
+        self.assertEqual(process.wait(LIMIT), 0)
+
+    def test_program_that_stops_reading_early(self):
+        self.expect(run("head", "-c", "3", input=b"abc" + b"x" * 10_000_000), 0, b"abc", b"")
+
+    def test_program_that_closes_its_input_and_goes_on(self):
+        self.expect(run("--", "sh", "-c", "exec <&-; sleep 0.5; echo end", input=b"x" * 1_000_000),
+                    0, b"end\n", b"")
+
+    def test_nothing_is_held_back(self):
+        process = self.start("--", "sh", "-c", "echo ask; read x; echo got $x; read y")
+        self.assertEqual(process.stdout.readline(), b"ask\n")
+        process.stdin.write(b"one\n")
+        process.stdin.flush()
+        self.assertEqual(process.stdout.readline(), b"got one\n")
+        process.stdin.close()
+        self.assertEqual(process.wait(LIMIT), 1)
+
+    def test_last_bytes_are_not_lost(self):
+        for _ in range(10):
+            done = run("--", "sh", "-c", "head -c 60000 /dev/zero; printf end >&2; kill -9 $$")
+            self.assertEqual((len(done.stdout), done.stderr), (60000, b"end"))
+
+    def test_joined_streams_keep_their_order(self):
+        script = "import os\nfor i in range(200): os.write(1, b'o%d\\n' % i); os.write(2, b'e%d\\n' % i)"
+        done = subprocess.run([GLOVEBOX, "run", "python3", "-c", script], stdout=subprocess.PIPE,
+                              stderr=subprocess.STDOUT, timeout=LIMIT)
+        expected = "".join(f"o{i}\ne{i}\n" for i in range(200)).encode()
+        self.assertEqual(done.stdout, expected)
+
+    def test_reader_that_went_away(self):
+        reader, writer = os.pipe()
+        process = self.start("yes", stdout=writer)
+        os.close(writer)
+        os.read(reader, 100)
+        os.close(reader)
+        self.assertEqual(process.wait(LIMIT), 128 + signal.SIGPIPE)
+        self.assertEqual(process.stderr.read(), b"")
+
+    def test_program_may_handle_the_broken_pipe(self):
+        reader, writer = os.pipe()
+        os.close(reader)
+        process = self.start("--", "sh", "-c", "trap '' PIPE; echo x 2>/dev/null; echo $? >&2; exit 9",
+                             stdout=writer)
+        os.close(writer)
+        self.assertEqual(process.wait(LIMIT), 9)
+        self.assertNotEqual(process.stderr.read(), b"")
+
+    def test_full_disk_is_said(self):
+        with open("/dev/full", "wb") as full:
+            done = subprocess.run([GLOVEBOX, "run", "echo", "x"], stdout=full,
+                                  stderr=subprocess.PIPE, timeout=LIMIT)
+        self.assertEqual(done.returncode, 125)
+        self.assertRegex(done.stderr, b"standard output: No space left")
+
+    def test_slow_reader_slows_the_program(self):
+        process = self.start("--", "sh", "-c", "head -c 50000000 /dev/zero; echo done >&2")
+        time.sleep(1.5)
+        with open(f"/proc/{process.pid}/status", encoding="utf-8") as f:
+            resident = int(re.search(r"VmRSS:\s+(\d+)", f.read()).group(1))
+        self.assertLess(resident, 20_000)
+        self.assertIsNone(process.poll())
+        self.assertEqual(len(process.stdout.read()), 50_000_000)
+        self.assertEqual(process.wait(LIMIT), 0)
+
+    def test_callers_descriptors_stay_blocking(self):
+        reader, writer = os.pipe()
+        process = self.start("cat", stdin=reader, stdout=writer)
+        os.write(writer, b"x")
+        time.sleep(0.3)
+        self.assertTrue(os.get_blocking(reader) and os.get_blocking(writer))
+        process.kill()
+        os.close(reader)
+        os.close(writer)
+
+    def test_input_that_does_not_block(self):
+        reader, writer = os.pipe()
+        os.set_blocking(reader, False)
+        process = self.start("cat", stdin=reader)
+        time.sleep(0.3)
+        os.write(writer, b"late")
+        os.close(writer)
+        self.assertEqual(process.stdout.read(), b"late")
+        self.assertEqual(process.wait(LIMIT), 0)
+        os.close(reader)
+
+    def test_closed_descriptors(self):
+        for closing in ("<&-", ">&-", "2>&-", "<&- >&- 2>&-"):
+            done = subprocess.run(["sh", "-c", f'"$0" run -- sh -c "exit 5" {closing}', GLOVEBOX],
+                                  timeout=LIMIT, capture_output=True)
+            self.assertEqual(done.returncode, 5, (closing, done.stderr))
+
+    def test_sockets_as_streams(self):
+        import socket
+        ours, theirs = socket.socketpair()
+        process = self.start("cat", stdin=theirs.fileno(), stdout=theirs.fileno())
+        theirs.close()
+        ours.sendall(b"hello")
+        ours.shutdown(socket.SHUT_WR)
+        data = b""
+        while len(data) < 5:
+            data += ours.recv(100)
+        self.assertEqual(data, b"hello")
+        self.assertEqual(process.wait(LIMIT), 0)
+        ours.close()
+
+    def test_file_as_input_is_left_where_the_program_stopped(self):
+        lines = self.path("lines", "one\ntwo\nthree\n")
+        script = 'read a; "$0" run -- true; read b; "$0" run -- head -n 1 >/dev/null; echo $a $b'
+        with open(lines, "rb") as f:
+            done = subprocess.run(["sh", "-c", script, GLOVEBOX], stdin=f, capture_output=True,
+                                  timeout=LIMIT)
+        self.assertEqual(done.stdout, b"one two\n", done.stderr)
+
+    def test_append_to_a_file(self):
+        path = self.path("log", "before\n")
+        with open(path, "ab") as f:
+            subprocess.run([GLOVEBOX, "run", "echo", "after"], stdout=f, check=True, timeout=LIMIT)
+        with open(path, "rb") as f:
+            self.assertEqual(f.read(), b"before\nafter\n")
+
+    def test_python_from_standard_input(self):
+        self.expect(run("python3", "-", input=b"print(sum(range(10)))"), 0, b"45\n", b"")
+
+    def test_interactive_option_changes_nothing(self):
+        self.expect(run("-i", "cat", input=b"x"), 0, b"x", b"")
+
+
+class Signals(Case):
+    def wait_ready(self, process, line=b"ready\n"):
+        self.assertEqual(process.stdout.readline(), line)
+
+    def test_end_the_sandbox(self):
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT):
+            process = self.start("--", "sh", "-c", "echo ready; exec sleep 1000")
+            self.wait_ready(process)
+            below = descendants(process.pid)
+            process.send_signal(number)
+            self.assertEqual(process.wait(LIMIT), 128 + number)
+            self.assertTrue(wait_until(lambda: not any(map(is_alive, below)), 2))
+            self.assertEqual(process.stderr.read(), b"")
+
+    def test_program_may_clean_up(self):
+        process = self.start("--", "sh", "-c",
+                             "trap 'echo cleaning; exit 7' TERM; echo ready; while :; do sleep 0.1; done")
+        self.wait_ready(process)
+        process.send_signal(signal.SIGTERM)
+        self.assertEqual(process.stdout.read(), b"cleaning\n")
+        self.assertEqual(process.wait(LIMIT), 128 + signal.SIGTERM)
+
+    def test_program_that_ignores_them_is_killed(self):
+        process = self.start("--", "sh", "-c", "trap '' TERM; echo ready; while :; do sleep 0.1; done")
+        self.wait_ready(process)
+        begin = time.monotonic()
+        process.send_signal(signal.SIGTERM)
+        self.assertEqual(process.wait(LIMIT), 128 + signal.SIGTERM)
+        self.assertGreater(time.monotonic() - begin, 1)
+
+    def test_second_one_kills_at_once(self):
+        process = self.start("--", "sh", "-c", "trap '' INT; echo ready; while :; do sleep 0.1; done")
+        self.wait_ready(process)
+        process.send_signal(signal.SIGINT)
+        time.sleep(0.2)
+        begin = time.monotonic()
+        process.send_signal(signal.SIGINT)
+        self.assertEqual(process.wait(LIMIT), 128 + signal.SIGINT)
+        self.assertLess(time.monotonic() - begin, 1.5)
+
+    def test_kill_leaves_no_process(self):
+        process = self.start("--", "sh", "-c",
+                             "sleep 1000 & (setsid sleep 1000 &) ; echo ready; wait")
+        self.wait_ready(process)
+        below = descendants(process.pid)
+        self.assertGreaterEqual(len(below), 4)
+        process.kill()
+        process.wait()
+        self.assertTrue(wait_until(lambda: not any(map(is_alive, below)), 10),
+                        [p for p in below if is_alive(p)])
+
+    def test_kill_during_start_leaves_no_process(self):
+        for delay in range(12):
+            process = self.start("sleep", "1000")
+            time.sleep(delay / 1000)
+            below = descendants(process.pid)
+            process.kill()
+            process.wait()
+            self.assertTrue(wait_until(lambda: not any(map(is_alive, below)), 10))
+
+    def test_user_signals_go_to_the_program(self):
+        process = self.start("--", "sh", "-c",
+                             "trap 'echo usr1; exit 6' USR1; echo ready; while :; do sleep 0.1; done")
+        self.wait_ready(process)
+        process.send_signal(signal.SIGUSR1)
+        self.assertEqual(process.stdout.read(), b"usr1\n")
+        self.assertEqual(process.wait(LIMIT), 6)
+
+    def test_ignored_hangup_stays_ignored(self):
+        process = self.start("--", "sh", "-c", "echo ready; read x; echo $x",
+                             preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN))
+        self.wait_ready(process)
+        process.send_signal(signal.SIGHUP)
+        time.sleep(0.3)
+        process.stdin.write(b"still\n")
+        process.stdin.close()
+        self.assertEqual(process.stdout.read(), b"still\n")
+        self.assertEqual(process.wait(LIMIT), 0)
+
+    def test_program_gets_default_signals(self):
+        def ignore():
+            signal.signal(signal.SIGUSR2, signal.SIG_IGN)
+            signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGALRM, signal.SIGTERM])
+        process = self.start("grep", "-E", "Sig(Ign|Blk)", "/proc/self/status", preexec_fn=ignore)
+        self.assertEqual(process.stdout.read().split()[1::2], [b"0" * 16] * 2)
+
+    def test_stop_and_go_on(self):
+        process = self.start("--", "sh", "-c", "echo ready; while :; do echo x; sleep 0.05; done",
+                             preexec_fn=lambda: os.setpgid(0, 0))
+        self.wait_ready(process)
+        os.kill(process.pid, signal.SIGTSTP)
+        self.assertTrue(wait_until(lambda: stat_fields(process.pid)[0] == "T", 10))
+        os.set_blocking(process.stdout.fileno(), False)
+        time.sleep(0.3)
+        process.stdout.read()
+        time.sleep(0.5)
+        self.assertIn(process.stdout.read(), (None, b""))
+        os.kill(process.pid, signal.SIGCONT)
+        self.assertTrue(wait_until(lambda: process.stdout.read() not in (None, b""), 10))
+
+
+class Timeout(Case):
+    def test_ends_the_program(self):
+        for form in ("0.5", "500ms", "0.5s"):
+            begin = time.monotonic()
+            self.expect(run("--timeout", form, "sleep", "1000"), 124, b"", b"")
+            self.assertGreater(time.monotonic() - begin, 0.45)
+
+    def test_program_that_ignores_it_is_killed(self):
+        done = run("--timeout", "300ms", "--", "sh", "-c",
+                   "trap '' TERM; echo begin; while :; do sleep 0.1; done")
+        self.expect(done, 124, b"begin\n")
+
+    def test_stopped_program(self):
+        self.expect(run("--timeout", "500ms", "--", "sh", "-c", "kill -STOP $$"), 124)
+
+    def test_busy_program(self):
+        self.expect(run("--timeout", "500ms", "--", "sh", "-c", "trap '' TERM; while :; do :; done"),
+                    124)
+
+    def test_program_that_is_in_time(self):
+        self.expect(run("--timeout", "1h", "--", "sh", "-c", "exit 3"), 3)
+
+    def test_output_that_nobody_reads_does_not_stop_the_clock(self):
+        process = self.start("--timeout", "500ms", "yes")
+        below = []
+        self.assertTrue(wait_until(lambda: below.extend(descendants(process.pid)) or below))
+        self.assertTrue(wait_until(lambda: not any(map(is_alive, below)), 10))
+        process.stdout.read()
+        self.assertEqual(process.wait(LIMIT), 124)
+
+
+class Environment(Case):
+    CALLER = {"PATH": "/caller/bin", "HOME": "/caller", "SECRET_KEY": "x", "LD_PRELOAD": "",
+              "TERM": "vt100", "LANG": "C.UTF-8", "LC_TIME": "C", "PASSED": "from caller"}
+
+    def variables(self, *words, command=("env", "-0")):
+        done = run(*words, *command, env=self.CALLER)
+        self.expect(done, 0, err=b"")
+        return dict(entry.split("=", 1) for entry in done.stdout.decode().split("\0") if entry)
+
+    def test_is_the_sandboxs_own(self):
+        self.assertEqual(self.variables(), {
+            "TERM": "vt100", "LANG": "C.UTF-8", "LC_TIME": "C",
+            "PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
+            "HOME": "/home/user", "USER": "user", "LOGNAME": "user", "SHELL": "/bin/bash",
+            "HOSTNAME": "glovebox"})
+
+    def test_of_root(self):
+        env = self.variables("--user", "root")
+        self.assertEqual((env["HOME"], env["USER"], env["LOGNAME"]), ("/root", "root", "root"))
+
+    def test_of_another_user(self):
+        self.assertIn("HOME", self.variables("--user", "4242:4242"))
+
+    def test_given_ones(self):
+        env = self.variables("--env", "A=1", "-e", "B=x=y", "-e", "PASSED", "-e", "ABSENT",
+                             "-eHOME=/tmp", "-e", "EMPTY=", "-e", "UTF=ä€")
+        self.assertEqual([env.get(k) for k in ("A", "B", "PASSED", "ABSENT", "HOME", "EMPTY", "UTF")],
+                         ["1", "x=y", "from caller", None, "/tmp", "", "ä€"])
+
+    def test_from_a_file(self):
+        path = self.path("env", "# comment\nA=from file\nB=two words\n\nPASSED\n")
+        env = self.variables("-e", "A=from option", "--env-file", path)
+        self.assertEqual([env[k] for k in ("A", "B", "PASSED")],
+                         ["from option", "two words", "from caller"])
+
+    def test_caller_without_any(self):
+        done = run("env", env={})
+        self.assertNotIn(b"TERM=", done.stdout)
+        self.assertIn(b"HOME=/home/user\n", done.stdout)
+
+    def test_large_ones(self):
+        words = [word for i in range(1000) for word in ("-e", f"V{i}={'x' * 100}")]
+        self.assertEqual(len([k for k in self.variables(*words) if re.match(r"V\d", k)]), 1000)
+
+    def test_no_descriptor_goes_in(self):
+        reader, writer = os.pipe()
+        os.set_inheritable(writer, True)
+        done = run("python3", "-c", "import os; print(sorted(map(int, os.listdir('/proc/self/fd')))[:5])",
+                   pass_fds=(reader, writer))
+        os.close(reader)
+        os.close(writer)
+        self.expect(done, 0, b"[0, 1, 2, 3]\n")
+
+
+class Files(Case):
+    def test_working_directory(self):
+        self.expect(run("pwd"), 0, b"/home/user\n")
+        self.expect(run("--workdir", "/usr/lib", "pwd"), 0, b"/usr/lib\n")
+        self.expect(run("-w", "/usr/../tmp/", "pwd"), 0, b"/tmp\n")
+        self.expect(run("--user", "root", "pwd"), 0, b"/root\n")
+
+    def test_mount_read_only(self):
+        self.path("data", "content")
+        done = run("--mount", f"{self.folder}:/data:ro", "--", "sh", "-c",
+                   "cat /data/data; touch /data/new || rm -f /data/data || echo x > /data/data")
+        self.assertNotEqual(done.returncode, 0)
+        self.assertEqual(done.stdout, b"content")
+        self.assertIn(b"Read-only file system", done.stderr)
+        self.assertEqual(os.listdir(self.folder), ["data"])
+
+    def test_mount_is_writable(self):
+        done = run("-v", f"{self.folder}:/data", "--", "sh", "-c",
+                   "mkdir /data/d && echo inside > /data/d/new && mv /data/d/new /data/x && cat /data/x")
+        self.expect(done, 0, b"inside\n", b"")
+        with open(self.path("x"), "rb") as f:
+            self.assertEqual(f.read(), b"inside\n")
+        self.assertEqual(os.stat(self.path("x")).st_uid, os.getuid())
+
+    def test_mount_of_one_file(self):
+        path = self.path("data", "content")
+        self.expect(run("-v", f"{path}:/etc/one:ro", "cat", "/etc/one"), 0, b"content", b"")
+
+    def test_mount_source_may_be_relative(self):
+        self.path("data", "content")
+        self.expect(run("-v", ".:/data", "cat", "/data/data", cwd=self.folder), 0, b"content")
+
+    def test_mount_source_with_a_colon(self):
+        os.mkdir(self.path("a:b"))
+        self.path("a:b/data", "content")
+        self.expect(run("-v", f"{self.path('a:b')}:/data:ro", "cat", "/data/data"), 0, b"content")
+
+    def test_mount_shows_what_the_host_writes(self):
+        process = self.start("-v", f"{self.folder}:/data:ro", "--", "sh", "-c",
+                             "echo ready; read x; cat /data/late")
+        self.assertEqual(process.stdout.readline(), b"ready\n")
+        self.path("late", "written later")
+        process.stdin.close()
+        self.assertEqual(process.stdout.read(), b"written later")
+
+    def test_mounts_inside_each_other(self):
+        os.mkdir(self.path("a"))
+        os.mkdir(self.path("b"))
+        self.path("a/one", "1")
+        self.path("b/two", "2")
+        done = run("-v", f"{self.path('a')}:/m:ro", "-v", f"{self.path('b')}:/m/sub:ro", "--",
+                   "sh", "-c", "cat /m/one /m/sub/two")
+        self.expect(done, 0, b"12", b"")
+
+    def test_links_out_of_a_mount_lead_into_the_sandbox(self):
+        os.symlink("/etc/hostname", self.path("absolute"))
+        os.symlink("../../../../../../etc/hostname", self.path("upward"))
+        done = run("--hostname", "inside", "-v", f"{self.folder}:/data:ro", "--", "sh", "-c",
+                   "cat /data/absolute /data/upward")
+        self.assertEqual(done.stdout, b"inside\ninside\n", done.stderr)
+
+    def test_tmpfs_is_empty_and_writable(self):
+        done = run("--tmpfs", "/scratch", "--", "sh", "-c", "ls -A /scratch; echo x > /scratch/f; "
+                   "cat /scratch/f")
+        self.expect(done, 0, b"x\n", b"")
+
+    def test_tmpfs_has_a_size(self):
+        done = run("--tmpfs", "/scratch:1M", "--", "sh", "-c",
+                   "head -c 900000 /dev/zero > /scratch/a && echo fits; "
+                   "head -c 900000 /dev/zero > /scratch/b || echo full")
+        self.assertEqual(done.stdout, b"fits\nfull\n")
+        self.assertIn(b"No space left", done.stderr)
+
+    def test_host_does_not_change(self):
+        marker = f"glovebox-e2e-{os.getpid()}"
+        # The program writes and deletes only once it knows that it does not see the host's files: this
+        # case must do no harm to a machine whose sandboxes hold nothing in.
+        witness = self.path("witness", "of the host")
+        done = run("--user", "root", "--", "sh", "-c",
+                   f"test ! -e {witness} && test ! -e /proc/{os.getpid()} || exit 99; "
+                   f"for d in /tmp /var/tmp /run /home /usr/bin /etc /root /; do "
+                   f"echo x > $d/{marker} || exit 1; done; "
+                   f"rm /usr/bin/{marker} && rm /usr/bin/env && ! test -e /usr/bin/env")
+        self.expect(done, 0, b"", b"")
+        for folder in ("/tmp", "/var/tmp", "/run", "/home", "/usr/bin", "/etc", "/root", "/"):
+            self.assertFalse(os.path.exists(os.path.join(folder, marker)), folder)
+        self.assertTrue(os.path.exists("/usr/bin/env"))
+
+    def test_two_sandboxes_share_nothing(self):
+        name = f"/tmp/glovebox-e2e-shared-{os.getpid()}"
+        self.expect(run("--", "sh", "-c", f"echo x > {name}"), 0)
+        self.expect(run("--", "sh", "-c", f"test ! -e {name}"), 0)
+        self.assertFalse(os.path.exists(name))
+
+    def test_image_is_a_directory(self):
+        static = self.build_static("int main(void){puts(\"in an image\");return 7;}")
+        os.makedirs(self.path("image/bin"))
+        shutil.copy(static, self.path("image/bin/hello"))
+        self.expect(run("--image", self.path("image"), "/bin/hello"), 7, b"in an image\n")
+        self.assertEqual(sorted(os.listdir(self.path("image"))), ["bin"])
+
+    def build_static(self, code):
+        if not shutil.which("gcc"):
+            self.skipTest("no gcc")
+        source = self.path("program.c", "#include <stdio.h>\n" + code)
+        subprocess.run(["gcc", "-static", "-o", self.path("program"), source], check=True)
+        return self.path("program")
+
+
+class User(Case):
+    def test_is_an_ordinary_one(self):
+        self.expect(run("--", "sh", "-c", "id -u; id -un; id -g"), 0, b"1000\nuser\n1000\n")
+
+    def test_root(self):
+        self.expect(run("--user", "root", "--", "sh", "-c", "id -u; id -un"), 0, b"0\nroot\n")
+        self.expect(run("-u", "0", "id", "-u"), 0, b"0\n")
+
+    def test_numbers(self):
+        self.expect(run("-u", "4242:4343", "--", "sh", "-c", "id -u; id -g"), 0, b"4242\n4343\n")
+
+    def test_unknown_name(self):
+        self.expect_refused(run("--user", "nobody-knows", "true"), "nobody-knows")
+
+    def test_host_name(self):
+        self.expect(run("uname", "-n"), 0, b"glovebox\n")
+        self.expect(run("--hostname", "box-1", "--", "sh", "-c", "uname -n; echo $HOSTNAME"), 0,
+                    b"box-1\nbox-1\n")
+        self.expect(run("--name", "job7", "uname", "-n"), 0, b"job7\n")
+
+    def test_name_is_in_the_process_list(self):
+        name = f"e2e-{os.getpid()}"
+        process = self.start("--name", name, "--", "sh", "-c", "echo ready; read x")
+        process.stdout.readline()
+        lines = []
+        for pid, _ in descendants(process.pid):
+            with open(f"/proc/{pid}/cmdline", "rb") as f:
+                lines.append(f.read())
+        self.assertIn(b"glovebox-kernel\0" + name.encode() + b"\0", lines)
+
+
+class Json(Case):
+    def result(self, *words, **more):
+        done = run("--json", *words, **more)
+        self.assertEqual(done.stdout.count(b"\n"), 1, done.stdout[:1000])
+        return done, json.loads(done.stdout)
+
+    def test_of_a_program(self):
+        done, result = self.result("--name", "j", "--", "sh", "-c", "echo out; echo err >&2; exit 3")
+        self.assertEqual(done.returncode, 3)
+        self.assertEqual(done.stderr, b"")
+        for key, value in {"cause": "exited", "status": 3, "exit_code": 3, "signal": None,
+                           "message": None, "name": "j", "stdout": "out\n", "stderr": "err\n",
+                           "stdout_bytes": 4, "stderr_bytes": 4, "stdout_truncated": False,
+                           "stderr_truncated": False}.items():
+            self.assertEqual(result[key], value, key)
+        self.assertGreater(result["wall_ms"], 0)
+        self.assertGreaterEqual(result["cpu_user_ms"] + result["cpu_system_ms"], 0)
+        self.assertGreater(result["peak_memory_bytes"], 100_000)
+
+    def test_of_a_signal(self):
+        done, result = self.result("--", "sh", "-c", "kill -SEGV $$")
+        self.assertEqual(done.returncode, 139)
+        self.assertEqual((result["cause"], result["signal"], result["exit_code"], result["status"]),
+                         ("signaled", "SIGSEGV", None, 139))
+
+    def test_of_a_timeout(self):
+        done, result = self.result("--timeout", "400ms", "--", "sh", "-c", "echo x; sleep 1000")
+        self.assertEqual(done.returncode, 124)
+        self.assertEqual((result["cause"], result["stdout"]), ("timeout", "x\n"))
+        self.assertGreaterEqual(result["wall_ms"], 350)
+
+    def test_of_a_killed_run(self):
+        process = self.start("--json", "--", "sh", "-c", "echo x; sleep 1000")
+        time.sleep(1)
+        process.send_signal(signal.SIGTERM)
+        result = json.loads(process.stdout.read())
+        self.assertEqual((result["cause"], result["signal"]), ("killed", "SIGTERM"))
+        self.assertEqual(process.wait(LIMIT), 143)
+
+    def test_of_a_command_that_is_not_there(self):
+        done, result = self.result("no-such-program")
+        self.assertEqual(done.returncode, 127)
+        self.assertEqual((result["cause"], result["status"]), ("not-started", 127))
+        self.assertIn("no-such-program", result["message"])
+        self.assertRegex(done.stderr, b"glovebox: no-such-program: ")
+
+    def test_times_and_memory(self):
+        script = ("x = bytearray(60_000_000)\nimport time\n"
+                  "e = time.process_time() + 0.3\nwhile time.process_time() < e: pass")
+        _, result = self.result("python3", "-c", script)
+        self.assertGreater(result["cpu_user_ms"] + result["cpu_system_ms"], 250)
+        self.assertGreater(result["peak_memory_bytes"], 60_000_000)
+        self.assertGreater(result["wall_ms"], 250)
+
+    def test_long_output_keeps_both_ends(self):
+        _, result = self.result("python3", "-c", "print('begin' + 'x' * 5000000 + 'end')")
+        text = result["stdout"]
+        self.assertTrue(result["stdout_truncated"])
+        self.assertEqual(result["stdout_bytes"], 5_000_009)
+        self.assertTrue(text.startswith("beginx") and text.endswith("xend\n"))
+        left_out = int(re.search(r"\n\[\.\.\. (\d+) bytes left out \.\.\.\]\n", text).group(1))
+        self.assertEqual(left_out, 5_000_009 - 1024 * 1024)
+
+    def test_bytes_that_are_no_text(self):
+        _, result = self.result("printf", r"a\377b\000c\303\244")
+        self.assertEqual(result["stdout"], "a\ufffdb\0cä")
+        self.assertEqual(result["stdout_bytes"], 7)
+
+    def test_result_that_can_not_be_written(self):
+        with open("/dev/full", "wb") as full:
+            done = subprocess.run([GLOVEBOX, "run", "--json", "true"], stdout=full,
+                                  stderr=subprocess.PIPE, timeout=LIMIT)
+        self.assertEqual(done.returncode, 125)
+
+
+class Trace(Case):
+    def test_to_a_file(self):
+        path = self.path("trace")
+        self.expect(run("--trace", path, "cat", "/etc/hostname"), 0, err=b"")
+        with open(path, encoding="utf-8") as f:
+            text = f.read()
+        self.assertRegex(text, r'openat\(.*"/etc/hostname".*\) += 3')
+        self.assertRegex(text, r"write\(1, .*\) += 9")
+        self.assertTrue(text.endswith("\n"))
+
+    def test_to_standard_error(self):
+        done = run("--trace", "-", "true")
+        self.expect(done, 0, b"")
+        self.assertIn(b"mmap(", done.stderr)
+
+    def test_shows_errors_by_name(self):
+        path = self.path("trace")
+        run("--trace", path, "cat", "/no/such")
+        with open(path, encoding="utf-8") as f:
+            self.assertRegex(f.read(), r'"/no/such".*ENOENT')
+
+    def test_is_safe_to_look_at(self):
+        path = self.path("trace")
+        run("--trace", path, "cat", "\033]0;title\007")
+        with open(path, "rb") as f:
+            data = f.read()
+        self.assertIsNone(re.search(rb"[^\t\n -~]", data))
+        self.assertIn(b"title", data)
+
+    def test_that_can_not_be_written(self):
+        self.expect_refused(run("--trace", "/no/such/file", "true"), "--trace /no/such/file: No such")
+        self.expect_refused(run("--trace", self.folder, "true"), "--trace .*: Is a directory")
+
+    def test_reader_that_went_away(self):
+        done = subprocess.run(["sh", "-c", '"$0" run --trace /dev/fd/3 -- sh -c "sleep 0.2; exit 5" '
+                               "3>&1 >/dev/null | true", GLOVEBOX], timeout=LIMIT, capture_output=True)
+        self.assertEqual(done.returncode, 0)
+
+
+class BadInput(Case):
+    def test_options(self):
+        cases = [
+            (["--no-such-option", "true"], "--no-such-option: no such option; see glovebox run --help"),
+            (["--muont", "a:b", "true"], r"--muont: no such option; did you mean --mount\?"),
+            (["--timeuot=3", "true"], r"did you mean --timeout\?"),
+            (["-X", "true"], "-X: no such option"),
+            (["--rm", "true"], "--rm: no such option; leave it out"),
+            (["--network", "none", "true"], "no network but loopback"),
+            (["--mount"], "--mount: its value is missing; write --mount HOST:GUEST"),
+            (["-e"], "-e: its value is missing"),
+            (["--json=yes", "true"], "--json: takes no value"),
+            ([], "run: no command; "),
+            (["--"], "run: no command; "),
+            (["--user", "root"], "run: no command; "),
+            (["--", ""], "command is empty; "),
+        ]
+        for words, pattern in cases:
+            with self.subTest(words):
+                self.expect_refused(run(*words), pattern)
+
+    def test_mounts(self):
+        cases = [
+            (["/no/such/folder:/data"], "'/no/such/folder' does not exist on the host; create it"),
+            (["./no-such:/data"], "'./no-such' does not exist"),
+            ([":/data"], "no host path"),
+            (["/usr"], "no place in the sandbox; write HOST:GUEST"),
+            (["/usr:"], "not an absolute path"),
+            (["/usr:relative"], "'relative' is not an absolute path of the sandbox; begin it with /"),
+            (["/usr:/data:rx"], "'rx' is not a mode; write ro or rw"),
+            (["/usr:/"], "over /; to run another tree use --image"),
+            (["/usr:/proc"], "over /proc, the sandbox makes it itself; choose another place"),
+            (["/usr:/proc/sys"], "over /proc"),
+            (["/usr:/x/../proc"], "over /proc"),
+            (["/usr:/sys"], "over /sys"),
+            (["/usr:/dev"], "over /dev"),
+            (["/dev/null:/data"], "neither a file nor a directory"),
+            (["/usr:/data", "--mount", "/etc:/data/"], "two mounts at /data"),
+            (["type=bind,source=/usr,target=/data"], "write HOST:GUEST"),
+        ]
+        for words, pattern in cases:
+            with self.subTest(words):
+                self.expect_refused(run("--mount", *words, "true"), pattern)
+
+    def test_sizes_and_times(self):
+        for size in ("64X", "-1", "0", "1.5G", "", "99999999999999999999", "16777216T", "M"):
+            with self.subTest(size):
+                self.expect_refused(run("--tmpfs", f"/scratch:{size}", "true"),
+                                    "is not a size; write .* for example 64M")
+        for length in ("-1", "0", "ten", "5x", "1e9", "", "99999999999999999999", "9999h", "1d"):
+            with self.subTest(length):
+                self.expect_refused(run("--timeout", length, "true"),
+                                    "is not a time; write .* for example 30 or 500ms")
+
+    def test_other_values(self):
+        os.mkdir(self.path("folder"))
+        binary = self.path("binary", b"A=\0B")
+        cases = [
+            (["--image", "/no/such"], "--image /no/such: no such directory; give host or"),
+            (["--image", "/etc/passwd"], "--image /etc/passwd: not a directory"),
+            (["--workdir", "relative"], "'relative' is not an absolute path"),
+            (["--workdir", "/no/such"], "/no/such"),
+            (["--tmpfs", "scratch"], "'scratch' is not an absolute path"),
+            (["--tmpfs", "/proc"], "over /proc"),
+            (["--env", "=x"], "no name before the '='"),
+            (["--env", "A B=x"], "blank in the name"),
+            (["--env-file", "/no/such"], "--env-file /no/such: No such file"),
+            (["--env-file", self.path("folder")], "is a directory"),
+            (["--env-file", binary], "not a text file"),
+            (["--user", "a b"], "not a user"),
+            (["--user", "-1"], "not a user"),
+            (["--user", "4294967295"], "not a user"),
+            (["--user", "1000:"], "not a group"),
+            (["--hostname", "under_score"], "not a host name"),
+            (["--hostname", "x" * 65], "not a host name"),
+            (["--name", "../x"], "not a name"),
+            (["--trace", ""], "the name is empty"),
+            (["-t"], "--tty: standard input is not a terminal; leave -t out"),
+            (["-it"], "--tty: standard input is not a terminal"),
+            (["--json", "-t"], "--tty: not together with --json"),
+        ]
+        for words, pattern in cases:
+            with self.subTest(words):
+                self.expect_refused(run(*words, "true"), pattern)
+
+    def test_names_with_control_characters_are_escaped(self):
+        done = run("--mount", "/no\n\033[31m:/data", "true")
+        self.assertEqual(done.returncode, 125)
+        self.assertEqual(done.stderr.count(b"\n"), 1)
+        self.assertNotIn(b"\033", done.stderr)
+
+    def test_too_many_words(self):
+        self.expect_refused(run("true", *["x"] * 70_000), "or 60000 words; pass large data through")
+
+    def test_image_without_a_dynamic_loader(self):
+        os.makedirs(self.path("image/bin"))
+        shutil.copy("/bin/true", self.path("image/bin/true"))
+        self.expect_refused(run("--image", self.path("image"), "/bin/true"), "/bin/true", (125, 126))
+
+    def test_empty_image(self):
+        os.mkdir(self.path("image"))
+        self.expect_refused(run("--image", self.path("image"), "true"), "true", 127)
+
+    def test_verbs(self):
+        def verb(*words):
+            return subprocess.run([GLOVEBOX, *words], capture_output=True, timeout=LIMIT)
+        self.expect_refused(verb("exec", "x"), "exec: no such command; ")
+        self.expect_refused(verb("rnu", "true"), r"rnu: no such command; did you mean glovebox run\?")
+        self.expect_refused(verb("--nonsense"), "--nonsense: no such option; ")
+        self.expect_refused(verb("help", "exec"), "exec: no such command; ")
+        self.assertEqual(verb().returncode, 125)
+
+    def test_failure_leaves_nothing(self):
+        before = set(os.listdir("/tmp"))
+        run("no-such-program")
+        run("--workdir", "/no/such", "true")
+        left = [n for n in set(os.listdir("/tmp")) - before if "glovebox" in n and "e2e" not in n]
+        self.assertEqual(left, [])
+
+
+class Help(Case):
+    def test_teaches(self):
+        for words in (["--help"], ["help"], ["run", "--help"], ["run", "-h"], ["help", "run"]):
+            done = subprocess.run([GLOVEBOX, *words], capture_output=True, timeout=LIMIT)
+            self.assertEqual((done.returncode, done.stderr), (0, b""))
+            self.assertIn(b"glovebox run -- python3", done.stdout)
+            self.assertLess(max(map(len, done.stdout.splitlines())), 100)
+
+    def test_every_option_is_in_help_and_manual(self):
+        text = subprocess.run([GLOVEBOX, "run", "--help"], capture_output=True).stdout.decode()
+        with open(os.path.join(ROOT, "man/glovebox-run.1"), encoding="utf-8") as f:
+            manual = f.read().replace("\\-", "-")
+        options = re.findall(r"^  .{4}(--[a-z-]+)", text, re.MULTILINE)
+        self.assertGreaterEqual(len(options), 16)
+        for option in options:
+            self.assertIn(option, manual)
+
+    def test_version(self):
+        for words in (["--version"], ["run", "--version"]):
+            done = subprocess.run([GLOVEBOX, *words], capture_output=True, timeout=LIMIT)
+            self.assertRegex(done.stdout, rb"\Aglovebox \d+\.\d+\.\d+\n\Z")
+
+
+class Host(Case):
+    def test_without_user_namespaces(self):
+        script = ('mount -t proc proc /proc 2>/dev/null; '
+                  'echo 0 > /proc/sys/user/max_user_namespaces || exit 99; exec "$0" run true')
+        done = subprocess.run(["unshare", "-Urpfm", "sh", "-c", script, GLOVEBOX], timeout=LIMIT,
+                              capture_output=True)
+        if done.returncode == 99 or b"unshare" in done.stderr:
+            self.skipTest("no user namespace to forbid them in")
+        self.expect_refused(done, "user.max_user_namespaces is 0.*sysctl -w user.max_user_namespaces=")
+
+    def test_with_an_old_kernel(self):
+        if not shutil.which("setarch"):
+            self.skipTest("no setarch")
+        done = subprocess.run(["setarch", "--uname-2.6", GLOVEBOX, "run", "true"], timeout=LIMIT,
+                              capture_output=True)
+        self.expect_refused(done, "host: Linux 2.6 is too old; upgrade to 5.19 or newer")
+
+    def test_few_descriptors(self):
+        done = subprocess.run(["sh", "-c", 'ulimit -n 10; exec "$0" run true', GLOVEBOX],
+                              timeout=LIMIT, capture_output=True)
+        self.expect_refused(done, "Too many open files; raise the limit")
+
+    def test_ordinary_user(self):
+        if os.getuid() != 0:
+            self.skipTest("is one already")
+        base = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
+        if subprocess.run([*base, GLOVEBOX, "--version"], capture_output=True).returncode != 0:
+            self.skipTest("nobody may not run the program")
+        os.chmod(self.folder, 0o777)
+        done = subprocess.run([*base, GLOVEBOX, "run", "-v", f"{self.folder}:/data", "--", "sh", "-c",
+                               "id -u; echo x > /data/f; cat"], input=b"in", timeout=LIMIT,
+                              capture_output=True)
+        self.expect(done, 0, b"1000\nin", b"")
+        self.assertEqual(os.stat(self.path("f")).st_uid, 65534)
+
+
+class Tty(Case):
+    def open(self, *words, size=(24, 80)):
+        terminal = Terminal([GLOVEBOX, "run", *words], size)
+        self.addCleanup(terminal.close)
+        return terminal
+
+    def test_is_a_terminal(self):
+        t = self.open("-it", "--", "sh", "-c", "test -t 0 && test -t 1 && test -t 2 && tty")
+        self.assertEqual(t.wait(), 0)
+        self.assertEqual(t.output, b"/dev/pts/0\r\n")
+
+    def test_size_and_its_changes(self):
+        t = self.open("-t", "--", "bash", "-c", "trap 'stty size' WINCH; stty size; "
+                      "while :; do sleep 0.1; done", size=(33, 101))
+        self.assertTrue(t.expect(b"33 101\r\n"), t.output)
+        t.resize(50, 120)
+        self.assertTrue(t.expect(b"50 120\r\n"), t.output)
+        # bash takes no notice of a Ctrl-C while it waits for a stty that has just ended by itself.
+        time.sleep(0.5)
+        t.write(b"\x03")
+        self.assertEqual(t.wait(), 130)
+
+    def test_callers_terminal_is_raw_and_comes_back(self):
+        before = t = None
+        t = self.open("-it", "--", "sh", "-c", "echo ready; read x; echo got $x")
+        before = t.attributes_before
+        self.assertTrue(t.expect(b"ready\r\n"), t.output)
+        self.assertFalse(t.has_echo())
+        t.write(b"word\r")
+        self.assertTrue(t.expect(b"got word\r\n"), t.output)
+        self.assertEqual(t.wait(), 0)
+        self.assertEqual(t.attributes(), before)
+        self.assertEqual(t.output.count(b"word"), 2)
+
+    def test_terminal_comes_back_after_signals(self):
+        for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGSEGV, signal.SIGABRT):
+            t = self.open("-it", "--", "sh", "-c", "echo ready; sleep 1000")
+            self.assertTrue(t.expect(b"ready\r\n"), t.output)
+            self.assertFalse(t.has_echo())
+            os.kill(t.pid, number)
+            t.wait()
+            self.assertEqual(t.attributes(), t.attributes_before, number)
+
+    def test_ctrl_c(self):
+        t = self.open("-it", "--", "sh", "-c", "echo ready; exec sleep 1000")
+        self.assertTrue(t.expect(b"ready\r\n"), t.output)
+        t.write(b"\x03")
+        self.assertEqual(t.wait(), 130)
+
+    def test_ctrl_d(self):
+        t = self.open("-it", "cat")
+        t.write(b"line\r")
+        self.assertTrue(t.expect(b"line\r\nline\r\n"), t.output)
+        t.write(b"\x04")
+        self.assertEqual(t.wait(), 0)
+
+    def test_shell_with_job_control(self):
+        t = self.open("-it", "-e", "PS1=$ ", "--", "bash", "--norc", "--noediting")
+        self.assertTrue(t.expect(b"$ "), t.output)
+        t.write(b"sleep 1000\r")
+        time.sleep(0.5)
+        t.write(b"\x1a")
+        self.assertTrue(t.expect(b"Stopped"), t.output)
+        t.write(b"jobs; fg\r")
+        time.sleep(0.5)
+        t.write(b"\x03")
+        time.sleep(0.3)
+        t.write(b"echo status $?\r")
+        self.assertTrue(t.expect(b"status 130"), t.output)
+        t.write(b"exit 9\r")
+        self.assertEqual(t.wait(), 9)
+
+    def test_ctrl_z_stops_glovebox_when_the_program_stops(self):
+        t = self.open("-it", "--", "sh", "-c", "echo ready; exec cat")
+        self.assertTrue(t.expect(b"ready\r\n"), t.output)
+        t.write(b"\x1a")
+        self.assertTrue(t.wait_stopped())
+        self.assertEqual(t.attributes(), t.attributes_before)
+        os.kill(t.pid, signal.SIGCONT)
+        self.assertTrue(wait_until(lambda: not t.has_echo(), 10))
+        t.write(b"again\r")
+        self.assertTrue(t.expect(b"again\r\nagain\r\n"), t.output)
+        t.write(b"\x04")
+        self.assertEqual(t.wait(), 0)
+
+    def test_bytes_pass_as_they_are(self):
+        t = self.open("-it", "--", "sh", "-c", "stty raw -echo; echo ready; head -c 256 | od -An -tu1 -v")
+        self.assertTrue(t.expect(b"ready\n"), t.output)
+        t.write(bytes(range(256)))
+        self.assertEqual(t.wait(), 0)
+        numbers = t.output.partition(b"ready\n")[2].split()
+        self.assertEqual(list(map(int, numbers)), list(range(256)))
+
+    def test_much_output(self):
+        t = self.open("-t", "seq", "100000")
+        self.assertEqual(t.wait(), 0)
+        self.assertEqual(t.output, "".join(f"{i}\r\n" for i in range(1, 100001)).encode())
+
+    def test_colours(self):
+        t = self.open("-it", "ls", "--color=auto", "-d", "/usr")
+        self.assertEqual(t.wait(), 0)
+        self.assertIn(b"\033[", t.output)
+
+    def test_term_is_set(self):
+        t = self.open("-t", "-e", "TERM=screen", "--", "sh", "-c", "echo $TERM")
+        self.assertEqual(t.wait(), 0)
+        self.assertEqual(t.output, b"screen\r\n")
+
+    def test_hangup_ends_the_sandbox(self):
+        t = self.open("-it", "--", "sh", "-c", "echo ready; exec sleep 1000")
+        self.assertTrue(t.expect(b"ready\r\n"), t.output)
+        below = descendants(t.pid)
+        t.hang_up()
+        self.assertTrue(wait_until(lambda: not any(map(is_alive, below)), 10))
+
+    def test_message_in_raw_mode_has_proper_lines(self):
+        t = self.open("-it", "no-such-program")
+        self.assertEqual(t.wait(), 127)
+        self.assertRegex(t.output, rb"\Aglovebox: no-such-program: [^\r\n]*\r\n\Z")
+
+    def test_without_it_there_is_no_terminal(self):
+        t = self.open("--", "sh", "-c", "test -t 0 || test -t 1 || test -t 2 || echo none; "
+                      "(: < /dev/tty) 2>/dev/null || echo no tty")
+        t.wait()
+        self.assertTrue(t.expect(b"none"), t.output)
+        self.assertTrue(t.expect(b"no tty"), t.output)
+
+    def test_background_job_is_not_stopped_for_reading(self):
+        t = Terminal(["bash", "-c", 'set -m; "$0" run -- sh -c "sleep 1; echo done" & wait $!; '
+                      "echo status $?", GLOVEBOX], (24, 80))
+        self.addCleanup(t.close)
+        self.assertTrue(t.expect(b"status 0"), t.output)
+
+
+class Lines(unittest.TestResult):
+    """Prints one line a case as it ends."""
+
+    def __init__(self):
+        super().__init__()
+        self.lines = {}
+
+    def name(self, test):
+        words = test.id().split(".")
+        return f"{words[-2].lower()}_{words[-1].removeprefix('test_')}"
+
+    def fail(self, test, error):
+        print("  " + self._exc_info_to_string(error, test).strip().replace("\n", "\n  "))
+        self.lines[self.name(getattr(test, "test_case", test))] = "FAIL"
+
+    def startTest(self, test):
+        self.lines[self.name(test)] = "ok"
+
+    def addError(self, test, error):
+        self.fail(test, error)
+
+    def addFailure(self, test, error):
+        self.fail(test, error)
+
+    def addSubTest(self, test, subtest, error):
+        if error:
+            print(f"  with {subtest._message}")
+            self.fail(subtest, error)
+
+    def addSkip(self, test, reason):
+        self.lines[self.name(test)] = f"skip: {reason}"
+
+    def stopTest(self, test):
+        name = self.name(test)
+        verdict, _, reason = self.lines[name].partition(": ")
+        print(f"{verdict} {name}" + (f": {reason}" if reason else ""), flush=True)
+
+
+def main():
+    if not os.access(GLOVEBOX, os.X_OK):
+        sys.exit(f"{GLOVEBOX}: not there; build it with: ninja -C build")
+    result = Lines()
+    for case in unittest.defaultTestLoader.loadTestsFromModule(sys.modules[__name__]):
+        for test in case:
+            if len(sys.argv) < 2 or any(word in result.name(test) for word in sys.argv[1:]):
+                test.run(result)
+    sys.exit(1 if "FAIL" in result.lines.values() else 0)
+
+
+if __name__ == "__main__":
+    main()
