@@ -35,7 +35,8 @@ static int open_check_flags(int flags)
 
 static int open_object(struct path p, const struct cred *cred, int flags, struct file **ret)
 {
-    const struct file_ops *ops = S_ISFIFO(p.dentry->inode->mode) ? &file_half_open_ops : NULL;
+    const struct inode *i = p.dentry->inode;
+    const struct file_ops *ops = S_ISFIFO(i->mode) && !i->file_ops ? &file_half_open_ops : NULL;
     struct file *f;
     int r = file_new(p, p.dentry->inode, flags | LINUX_O_LARGEFILE, ops, &f);
     if (r < 0)

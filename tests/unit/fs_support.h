@@ -16,8 +16,8 @@ extern struct walk_base fs_user;  /* uid 1000, at the root */
 extern struct walk_base fs_super; /* uid 0 */
 
 /*
- * A store in ./store and an empty layer as root, writable by everyone. With lower: over ./lower, which the
- * case has filled.
+ * A store in ./store and an empty layer as root, writable by everyone. With lower: over ./lower,
+ * which the case has filled.
  */
 void fs_start(void);
 void fs_start_over(const char *lower);
@@ -27,7 +27,8 @@ int fs_open(const char *name, int flags, mode_t mode, struct file **ret);
 int fs_try_open(const char *name, int flags, mode_t mode); /* closes it at once */
 int fs_mkdir(const char *name);
 int fs_write_file(const char *name, const char *text);
-/* The whole of a file as a string, in static memory; "" with a failure noted when it can't be read. */
+/* The whole of a file as a string, in static memory; "" with a failure noted when it can't be read.
+ */
 const char *fs_read_file(const char *name);
 int fs_stat(const char *name, struct stat *ret); /* follows links */
 int fs_lstat(const char *name, struct stat *ret);
