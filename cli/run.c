@@ -264,8 +264,9 @@ static int take_callers_env(struct strv *env)
 }
 
 /*
- * The two users that every image of ours has. What an image says of others is not read here, on the
- * trusted side; the sandbox's kernel sets what is missing.
+ * The two users that every sandbox has. What an image says of others is not read here, on the
+ * trusted side; the sandbox's kernel sets what is missing. A bare number has no home, as with
+ * docker.
  */
 static int set_user_env(struct strv *env, const char *user)
 {
@@ -284,9 +285,10 @@ static int set_user_env(struct strv *env, const char *user)
             strv_env_set(env, "USER", known[i].name) < 0 ||
             strv_env_set(env, "LOGNAME", known[i].name) < 0)
             return -ENOMEM;
-        break;
+        return 0;
     }
-    return 0;
+    bool is_number = user[0] >= '0' && user[0] <= '9';
+    return is_number ? strv_env_set(env, "HOME", "/") : 0;
 }
 
 static int build_env(struct run_options *o)

@@ -16,6 +16,8 @@
 
 /* How often a background job looks whether the terminal is its own again. */
 #define BACKGROUND_CHECK_MS 200
+/* How long the program has to stop before we do. */
+#define SUSPEND_MS 200
 
 enum state {
     RUNNING,
@@ -48,13 +50,13 @@ struct run {
     struct sandbox_outcome *outcome;
     enum state state;
     int64_t start_ns, timeout_ns, deadline_ns; /* CLOCK_MONOTONIC; 0: none */
-    bool is_ready;                             /* the program's first process exists */
-    bool has_outcome;                          /* EXITED or FAILED came */
+    int64_t suspend_ns;  /* when to stop though the program has not said that it did */
+    bool is_ready;       /* the program's first process exists */
+    bool has_outcome;    /* EXITED or FAILED came */
     bool is_ended_by_us; /* the cause is time or a signal, whatever the program makes of it */
     bool is_control_open;
-    bool is_stop_passed_on; /* a SIGTSTP of ours */
-    bool is_abandoned;      /* nothing more is carried */
-    bool is_output_lost;    /* message says why */
+    bool is_abandoned;   /* nothing more is carried */
+    bool is_output_lost; /* message says why */
     bool is_input_terminal;
     int input_left; /* reading end of the program's input, to count what it left; -1 */
     struct relay input, output, errors, log;
@@ -145,7 +147,7 @@ static void send_window_size(struct run *r)
 
 static void resume(struct run *r)
 {
-    r->is_stop_passed_on = false;
+    r->suspend_ns = 0;
     if (r->spec->tty) {
         terminal_enter_raw(r->io->input);
         send_window_size(r);
@@ -194,7 +196,7 @@ static void on_signal(struct run *r, int sig)
             suspend(r);
             break;
         }
-        r->is_stop_passed_on = true;
+        r->suspend_ns = now_ns() + SUSPEND_MS * NSEC_PER_MSEC;
         sandbox_send(r->sandbox, CONTROL_SIGNAL, sig);
         break;
     default:
@@ -284,7 +286,7 @@ static void on_packet(struct run *r, const struct control_packet *p, const char 
         notices_say(&r->notices, "", text, p->text_size);
         break;
     case CONTROL_STOPPED:
-        if (r->spec->tty || (r->is_stop_passed_on && p->value == SIGTSTP))
+        if (r->spec->tty || (r->suspend_ns && p->value == SIGTSTP))
             suspend(r);
         break;
     default:
@@ -406,7 +408,7 @@ static void wait_for_events(struct run *r, struct pollfd *p)
     struct timespec ts, *timeout = NULL;
     bool soon = fill_poll_list(r, p);
     int64_t now = now_ns();
-    int64_t until = earlier(r->deadline_ns, r->timeout_ns);
+    int64_t until = earlier(earlier(r->deadline_ns, r->timeout_ns), r->suspend_ns);
     if (soon)
         until = earlier(until, now + BACKGROUND_CHECK_MS * NSEC_PER_MSEC);
     if (until) {
@@ -429,6 +431,8 @@ static void check_clock(struct run *r)
     }
     if (r->deadline_ns && now >= r->deadline_ns)
         on_deadline(r);
+    if (r->suspend_ns && now >= r->suspend_ns)
+        suspend(r);
 }
 
 static void run_loop(struct run *r)

@@ -20,7 +20,8 @@ import tempfile
 import time
 import unittest
 
-from terminal import Terminal
+sys.dont_write_bytecode = True
+from terminal import Terminal  # noqa: E402
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 GLOVEBOX = os.environ.get("GLOVEBOX", os.path.join(ROOT, "build/cli/glovebox"))
@@ -558,7 +559,7 @@ class Files(Case):
         self.assertEqual(process.stdout.read(), b"written later")
 
     def test_mounts_inside_each_other(self):
-        os.mkdir(self.path("a"))
+        os.makedirs(self.path("a/sub"))
         os.mkdir(self.path("b"))
         self.path("a/one", "1")
         self.path("b/two", "2")
