@@ -28,6 +28,7 @@ struct listing {
     char *buffer;
     size_t size, used;
     uint64_t last; /* cookie of the last name in the buffer */
+    uint64_t end;  /* names from this cookie on are not shown; 0: all are */
     bool old_format;
     bool too_small; /* a name did not fit an empty buffer */
 };
@@ -44,6 +45,8 @@ static bool emit_record(struct dir_emit *e, const char *name, size_t length, uin
 {
     struct listing *l = container_of(e, struct listing, emit);
     size_t size = record_size(l, length);
+    if (l->end && cookie >= l->end)
+        return false;
     if (size > l->size - l->used) {
         l->too_small = l->used == 0;
         return false;
@@ -81,6 +84,23 @@ static long finish_listing(struct call *c, struct file *dir, const struct listin
     return (long)l->used;
 }
 
+/*
+ * A listing that began ends with the names that there were then: a program that renames or replaces
+ * what it reads would see its own work for ever, since a new name comes behind all others.
+ */
+static int run_list(struct file *dir, struct listing *l)
+{
+    const struct inode_ops *ops = dir->inode->ops;
+    if (ops->list)
+        return ops->list(dir, &l->emit);
+    bool begins = dir->pos == 0;
+    l->end = begins ? 0 : dir->list_end;
+    int r = dentry_list(dir, &l->emit);
+    if (begins)
+        dir->list_end = dir->path.dentry->next_seq;
+    return r;
+}
+
 static long list_directory(struct call *c, bool old_format)
 {
     struct file *dir = args_file(c, call_int(c, 0));
@@ -99,8 +119,7 @@ static long list_directory(struct call *c, bool old_format)
     if (!buffer)
         return -ENOMEM;
     l.buffer = buffer;
-    const struct inode_ops *ops = dir->inode->ops;
-    int r = ops->list ? ops->list(dir, &l.emit) : dentry_list(dir, &l.emit);
+    int r = run_list(dir, &l);
     return r < 0 && l.used == 0 ? r : finish_listing(c, dir, &l);
 }
 

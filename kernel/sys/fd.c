@@ -8,6 +8,7 @@
 #include "kernel/proc/process.h"
 #include "kernel/sys/args.h"
 #include "kernel/sys/handlers.h"
+#include "kernel/sys/new_fd.h"
 
 #include <limits.h>
 #include <linux/capability.h>
@@ -52,7 +53,8 @@ static long dup_at(struct call *c, struct file *f, int fd, bool cloexec)
         file_put(f);
         return r;
     }
-    /* What the host has at this number belongs to the file that was here: the next mmap replaces it. */
+    /* What the host has at this number belongs to the file that was here: the next mmap replaces
+     * it. */
     fdtable_entry(c->thread->files, fd)->host_slot = 0;
     return fd;
 }
@@ -333,8 +335,11 @@ static long make_pipe(struct call *c, int flags)
     if (flags & ~(O_CLOEXEC | O_NONBLOCK | O_DIRECT))
         return -EINVAL;
     int r = pipe_create(flags & ~O_CLOEXEC, &ends[0], &ends[1]);
-    if (r == 0)
+    if (r == 0) { /* whoever made it may open it again, by /proc/self/fd and /dev/stdout */
+        ends[0]->inode->uid = c->thread->cred->fsuid;
+        ends[0]->inode->gid = c->thread->cred->fsgid;
         r = install_two(c, ends, flags & O_CLOEXEC, fds);
+    }
     if (r < 0)
         return r;
     r = call_write(c, call_addr(c, 0), fds, sizeof(fds));
@@ -369,8 +374,7 @@ long sys_memfd_create(struct call *c)
     int r = memfd_create_file(name, flags, &f);
     if (r < 0)
         return r;
-    long fd = fdtable_install(c->thread->files, f, 0, fd_limit(c), flags & MFD_CLOEXEC);
-    if (fd < 0)
-        file_put(f);
-    return fd;
+    f->inode->uid = c->thread->cred->fsuid;
+    f->inode->gid = c->thread->cred->fsgid;
+    return new_fd_install(c, f, flags & MFD_CLOEXEC);
 }

@@ -6,6 +6,7 @@
 #include "kernel/proc/process.h"
 #include "kernel/sys/args.h"
 #include "kernel/sys/handlers.h"
+#include "kernel/sys/new_fd.h"
 
 #include <linux/close_range.h>
 #include <linux/openat2.h>
@@ -82,15 +83,6 @@ static bool has_free_number(const struct fdtable *t, size_t limit)
     return t->capacity < limit && t->first_free < limit;
 }
 
-static long install(struct call *c, struct file *f, bool cloexec)
-{
-    size_t limit = process_limit(c->thread->process, RLIMIT_NOFILE);
-    long fd = fdtable_install(c->thread->files, f, 0, limit, cloexec);
-    if (fd < 0)
-        file_put(f);
-    return fd;
-}
-
 static void release_fifo(struct call *c)
 {
     pipe_open_cancel(&c->state_word);
@@ -107,7 +99,7 @@ static long open_fifo(struct call *c, bool cloexec)
     struct file *f;
     int r = pipe_open_fifo(half->path, half->flags, &c->state_word, &f);
     if (r == 0)
-        return install(c, f, cloexec);
+        return new_fd_install(c, f, cloexec);
     if (r == -EAGAIN)
         r = call_wait_on(c, pipe_open_queue(half->inode));
     return r < 0 ? r : call_park(c, RESTART_SYS);
@@ -116,7 +108,7 @@ static long open_fifo(struct call *c, bool cloexec)
 static long finish_open(struct call *c, struct file *f, bool cloexec)
 {
     if (!S_ISFIFO(f->inode->mode) || (f->flags & O_PATH) || pipe_of(f))
-        return install(c, f, cloexec);
+        return new_fd_install(c, f, cloexec);
     c->state = f;
     c->release = release_fifo;
     return open_fifo(c, cloexec);

@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <signal.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -303,4 +304,48 @@ TEST(many_descriptors)
         close(fd);
     EXPECT_EQ(dup(1), 3);
     EXPECT_EQ(dup(1), 5);
+}
+
+static char first_byte_mapped(int fd)
+{
+    char *p = mmap(NULL, 4096, PROT_READ, MAP_PRIVATE, fd, 0);
+    if (p == MAP_FAILED)
+        return '!';
+    char c = p[0];
+    munmap(p, 4096);
+    return c;
+}
+
+TEST(a_number_that_is_used_again_maps_the_new_file)
+{
+    int a = make_file("a", "a"), b = make_file("b", "b");
+    EXPECT_EQ(first_byte_mapped(a), 'a');
+    EXPECT_EQ(close(a), 0);
+    EXPECT_EQ(make_file("c", "c"), a);
+    EXPECT_EQ(first_byte_mapped(a), 'c');
+    EXPECT_EQ(dup2(b, a), a);
+    EXPECT_EQ(first_byte_mapped(a), 'b');
+    EXPECT_EQ(syscall(SYS_close_range, a, a, 0), 0);
+    EXPECT_EQ(make_file("d", "d"), a);
+    EXPECT_EQ(first_byte_mapped(a), 'd');
+    EXPECT_EQ(close(a), 0);
+    EXPECT_ERRNO(close(a), EBADF);
+    EXPECT_EQ(first_byte_mapped(a), '!');
+}
+
+TEST(a_child_maps_what_its_own_numbers_are)
+{
+    int status, a = make_file("a", "a");
+    EXPECT_EQ(first_byte_mapped(a), 'a');
+    pid_t pid = fork();
+    if (pid == 0) {
+        close(a);
+        if (make_file("b", "b") != a)
+            _exit(1);
+        _exit(first_byte_mapped(a) != 'b');
+    }
+    ASSERT_EQ(waitpid(pid, &status, 0), pid);
+    EXPECT_EQ(status, 0);
+    EXPECT_EQ(first_byte_mapped(a), 'a');
+    EXPECT_EQ(close(a), 0);
 }
