@@ -259,11 +259,31 @@ struct dentry *dentry_find(struct dentry *parent, const char *name, size_t lengt
     return NULL;
 }
 
+/* What is cached below a directory that goes: negative answers, whiteouts, what nobody refers to.
+ */
+static void dentry_forget_children(struct dentry *d)
+{
+    struct dentry *child, *tmp;
+    list_for_each_safe(child, tmp, &d->children, sibling)
+    {
+        if (child->pinned && !child->inode) {
+            child->pinned = false;
+            child->refs--;
+        } else if (child->refs == 0) {
+            list_remove(&child->lru);
+            unreferenced_count--;
+        }
+        if (child->refs == 0)
+            dentry_drop(dentry_free(child));
+    }
+}
+
 void dentry_detach(struct dentry *d)
 {
     if (dentry_is_attached(d))
         dentry_unattach(d);
     d->unlinked = true;
+    dentry_forget_children(d);
     if (d->pinned) {
         d->pinned = false;
         dentry_put(d);

@@ -34,9 +34,13 @@ static int listing_populate(struct dentry *d)
 }
 
 /* "." and "..": false when the buffer is full. */
-static bool listing_dots(struct dentry *d, struct dir_emit *emit)
+static bool listing_dots(struct path dir, struct dir_emit *emit)
 {
-    struct inode *parent = d->parent && d->parent->inode ? d->parent->inode : d->inode;
+    const struct dentry *d = dir.dentry;
+    if (dir.mount && d == dir.mount->root && dir.mount->at.dentry)
+        d = dir.mount->at.dentry;
+    const struct inode *parent = d->parent && d->parent->inode ? d->parent->inode : d->inode;
+    d = dir.dentry;
     if (emit->after < 1 && !emit->emit(emit, ".", 1, d->inode->ino, DT_DIR, 1))
         return false;
     return emit->after >= 2 || emit->emit(emit, "..", 2, parent->ino, DT_DIR, 2);
@@ -50,7 +54,7 @@ int dentry_list(struct file *dir, struct dir_emit *emit)
     int r = listing_populate(parent);
     if (r < 0)
         return r;
-    if (!listing_dots(parent, emit))
+    if (!listing_dots(dir->path, emit))
         return 0;
 
     bool remembers = dir->ops == &dir_file_ops;

@@ -17,6 +17,8 @@ struct xattr_set {
     size_t total_bytes;
 };
 
+static size_t all_bytes; /* of all sets */
+
 static struct xattr *find(const struct xattr_set *set, const char *name)
 {
     struct xattr *x;
@@ -42,6 +44,7 @@ ssize_t xattr_get(const struct xattr_set *set, const char *name, void *value, si
 static void drop(struct xattr_set *set, struct xattr *x)
 {
     set->total_bytes -= x->name_size + x->value_size;
+    all_bytes -= x->name_size + x->value_size;
     list_remove(&x->link);
     free(x);
 }
@@ -87,7 +90,9 @@ int xattr_set(struct xattr_set **set, const char *name, const void *value, size_
         list_init(&(*set)->entries);
     }
     size_t freed = old ? old->name_size + old->value_size : 0;
-    if ((*set)->total_bytes - freed + strlen(name) + 1 + size > XATTR_SET_BYTES)
+    size_t added = strlen(name) + 1 + size;
+    if ((*set)->total_bytes - freed + added > XATTR_SET_BYTES ||
+        all_bytes - freed + added > XATTR_TOTAL_BYTES)
         return -ENOSPC;
     struct xattr *x = make(name, value, size);
     if (!x)
@@ -96,6 +101,7 @@ int xattr_set(struct xattr_set **set, const char *name, const void *value, size_
         drop(*set, old);
     list_append(&(*set)->entries, &x->link);
     (*set)->total_bytes += x->name_size + x->value_size;
+    all_bytes += x->name_size + x->value_size;
     return 0;
 }
 

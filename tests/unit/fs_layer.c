@@ -467,6 +467,49 @@ TEST(inode_budget)
     EXPECT_EQ(fs_mkdir("c"), 0);
 }
 
+TEST(removed_directories_leave_nothing_behind)
+{
+    start_over_tree();
+    uint64_t before = fs_budget.used_inodes;
+    ASSERT_EQ(fs_mkdir("new"), 0);
+    EXPECT_EQ(fs_try_open("new/missing", O_RDONLY, 0), -ENOENT);
+    EXPECT_EQ(fs_rmdir("new"), 0);
+    EXPECT_EQ(fs_budget.used_inodes, before);
+    EXPECT_EQ(super_unlink("dir/one"), 0);
+    EXPECT_EQ(super_unlink("dir/two"), 0);
+    EXPECT_EQ(vfs_rmdir(&fs_super, "dir/sub"), 0);
+    struct dentry *d;
+    ASSERT_EQ(walk_lookup_child(fs_root_super->root, "dir", 3, &d), 0);
+    EXPECT_EQ(vfs_rmdir(&fs_super, "dir"), 0);
+    EXPECT_EQ(d->refs, 1);
+    EXPECT_TRUE(list_is_empty(&d->children));
+    dentry_put(d);
+    EXPECT_EQ(fs_try_open("dir", O_RDONLY, 0), -ENOENT);
+}
+
+TEST(xattrs_of_all_inodes_together_are_bounded)
+{
+    static char value[60000];
+    struct path p;
+    char name[16];
+    int r = 0, made = 0;
+    fs_start();
+    for (int i = 0; i < 400 && r == 0; i++, made++) {
+        snprintf(name, sizeof(name), "%d", i);
+        ASSERT_EQ(fs_write_file(name, ""), 0);
+        ASSERT_EQ(walk_path(&fs_user, name, 0, &p, NULL), 0);
+        r = p.dentry->inode->ops->setxattr(p.dentry->inode, "user.a", value, sizeof(value), 0);
+        path_put(&p);
+    }
+    EXPECT_EQ(r, -ENOSPC);
+    EXPECT_EQ(made, (16 << 20) / 60007 + 1);
+    EXPECT_EQ(fs_unlink("0"), 0);
+    EXPECT_EQ(fs_write_file("again", ""), 0);
+    ASSERT_EQ(walk_path(&fs_user, "again", 0, &p, NULL), 0);
+    EXPECT_EQ(p.dentry->inode->ops->setxattr(p.dentry->inode, "user.a", value, 60000, 0), 0);
+    path_put(&p);
+}
+
 TEST(statfs_tells_the_budget)
 {
     struct statfs st;

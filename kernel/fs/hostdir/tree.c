@@ -373,6 +373,8 @@ int hostdir_super_new(struct hostfd dir, bool read_only, struct super **ret)
     struct statfs st;
     if (fstatfs(dir.n, &st) == 0)
         s->magic = st.f_type;
+    /* Modes come with the guest's own mask applied. */
+    umask(0);
     fs->root = dir;
     s->private = fs;
     s->read_only = read_only;

@@ -20,6 +20,9 @@
 #include "kernel/fs/layer/lower.h"
 #include "kernel/fs/xattr.h"
 
+/* Texts of all symbolic links that were made here: past it -ENOSPC. */
+#define LAYER_TARGETS_MAX (64UL * 1024 * 1024)
+
 struct layer {
     struct content_account account;
     uint64_t dev_seen[8]; /* host devices that lower inodes came from, for their numbers */
@@ -28,7 +31,7 @@ struct layer {
 struct layer_node {
     struct lower *lower; /* counted: what shows through a directory, what a file or link holds */
     struct content *content; /* of a regular file that was written */
-    char *target;            /* of a symbolic link, once read */
+    char *target;            /* of a symbolic link, once read; counted by layer_set_target() */
     struct xattr_set *xattrs;
     bool charged; /* counts among the budget's inodes */
 };
@@ -51,6 +54,9 @@ int layer_inode_new(struct super *s, mode_t mode, uid_t uid, gid_t gid, struct i
 /* The inode of something below; takes lower over, on failure (NULL) too. */
 struct inode *layer_inode_from(struct super *s, struct lower *lower, const struct stat *st);
 void layer_inode_release(struct inode *i);
+
+/* What the symbolic link i leads to: a copy. -ENOSPC, -ENOMEM. */
+int layer_set_target(struct inode *i, const char *target);
 
 /* Number of a lower inode: stable however often it is forgotten. */
 uint64_t layer_lower_ino(struct layer *layer, uint64_t host_dev, uint64_t host_ino);

@@ -91,6 +91,22 @@ struct inode *layer_inode_from(struct super *s, struct lower *lower, const struc
     return i;
 }
 
+static size_t target_bytes; /* of all links */
+
+int layer_set_target(struct inode *i, const char *target)
+{
+    size_t size = strlen(target) + 1;
+    if (size > LAYER_TARGETS_MAX - target_bytes)
+        return -ENOSPC;
+    char *copy = malloc(size);
+    if (!copy)
+        return -ENOMEM;
+    memcpy(copy, target, size);
+    target_bytes += size;
+    layer_node_of(i)->target = copy;
+    return 0;
+}
+
 void layer_inode_release(struct inode *i)
 {
     struct layer_node *node = layer_node_of(i);
@@ -99,6 +115,8 @@ void layer_inode_release(struct inode *i)
     content_free(node->content);
     lower_put(node->lower);
     xattr_free(node->xattrs);
+    if (node->target)
+        target_bytes -= strlen(node->target) + 1;
     free(node->target);
     free(node);
 }

@@ -12,10 +12,14 @@ struct chunk {
 /* Stands in the map for a chunk whose pages are all in the set. */
 static struct chunk full_chunk = {{~0ULL, ~0ULL, ~0ULL, ~0ULL, ~0ULL, ~0ULL, ~0ULL, ~0ULL}};
 
+static size_t chunk_total;
+
 static void chunk_free(struct chunk *c)
 {
-    if (c != &full_chunk)
-        free(c);
+    if (!c || c == &full_chunk)
+        return;
+    chunk_total--;
+    free(c);
 }
 
 void pageset_done(struct pageset *s)
@@ -87,7 +91,7 @@ static struct chunk *chunk_own(struct pageset *s, uint64_t number)
     struct chunk *c = map_get(&s->high, number);
     if (c && c != &full_chunk)
         return c;
-    struct chunk *own = calloc(1, sizeof(*own));
+    struct chunk *own = chunk_total < PAGESET_CHUNKS_MAX ? calloc(1, sizeof(*own)) : NULL;
     if (!own)
         return NULL;
     if (c)
@@ -96,6 +100,7 @@ static struct chunk *chunk_own(struct pageset *s, uint64_t number)
         free(own);
         return NULL;
     }
+    chunk_total++;
     return own;
 }
 
@@ -109,7 +114,7 @@ static int chunk_add(struct pageset *s, uint64_t number, unsigned from, unsigned
         int r = map_set(&s->high, number, &full_chunk);
         if (r < 0)
             return r;
-        free(c);
+        chunk_free(c);
     } else {
         c = chunk_own(s, number);
         if (!c)

@@ -150,10 +150,10 @@ int layer_add_symlink(struct dentry *parent, const char *name, const char *targe
     int r = layer_inode_new(parent->super, S_IFLNK | 0777, 0, 0, &i);
     if (r < 0)
         return r;
-    layer_node_of(i)->target = strdup(target);
-    if (!layer_node_of(i)->target) {
+    r = layer_set_target(i, target);
+    if (r < 0) {
         inode_put(i);
-        return -ENOMEM;
+        return r;
     }
     i->size = (off_t)strlen(target);
     return add(parent, name, i, NULL);

@@ -117,14 +117,15 @@ static int layer_symlink(struct inode *dir, struct dentry *d, const char *target
                          gid_t gid)
 {
     struct inode *i;
-    _cleanup_free_ char *copy = strdup(target);
-    if (!copy)
-        return -ENOMEM;
     int r = layer_inode_new(dir->super, S_IFLNK | 0777, uid, gid, &i);
     if (r < 0)
         return r;
-    i->size = (off_t)strlen(copy);
-    layer_node_of(i)->target = TAKE_PTR(copy);
+    r = layer_set_target(i, target);
+    if (r < 0) {
+        inode_put(i);
+        return r;
+    }
+    i->size = (off_t)strlen(target);
     layer_publish(d, i);
     dir_changed(dir, 0);
     return 0;
@@ -257,9 +258,9 @@ static ssize_t layer_readlink(struct inode *i, char *buffer, size_t size)
         if (n < 0)
             return n;
         target[n] = '\0';
-        node->target = strdup(target);
-        if (!node->target)
-            return -ENOMEM;
+        int r = layer_set_target(i, target);
+        if (r < 0)
+            return r;
     }
     size_t length = strlen(node->target);
     if (length >= size)
