@@ -35,7 +35,7 @@ static void print_help(FILE *out)
 {
     fputs("Usage: glovebox COMMAND ...\n"
           "\n"
-          "Runs code that you don't trust, on this machine, without risk to it.\n"
+          "Runs code that you don't trust, each program in a sandbox of its own.\n"
           "\n"
           "Try:\n"
           "  glovebox run -- python3 -c 'print(sum(range(10)))'\n"
