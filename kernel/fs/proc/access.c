@@ -54,7 +54,9 @@ bool proc_may_access(const struct pseudo_node *n)
     if (!caller || caller->process == p || cred_has_cap(caller->cred, CAP_SYS_PTRACE))
         return true;
     struct thread *target = proc_thread(n);
-    if (!target || !same_owner(caller->cred, target->cred))
+    if (!target) /* a zombie, with nothing to look into but how it ended */
+        return caller->cred->fsuid == p->zombie_uid;
+    if (!same_owner(caller->cred, target->cred))
         return false;
     if (p->space && !p->space->dumpable)
         return false;

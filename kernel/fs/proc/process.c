@@ -147,10 +147,8 @@ static int set_oom_score_adj(const struct pseudo_node *n, int value)
 
 static int store_oom_score_adj(const struct pseudo_node *n, const char *text, size_t size)
 {
-    int64_t value;
-    if (!pseudo_parse_int(text, -OOM_SCORE_MAX, OOM_SCORE_MAX, &value))
-        return -EINVAL;
-    return set_oom_score_adj(n, (int)value);
+    int value, r = pseudo_parse_int(text, -OOM_SCORE_MAX, OOM_SCORE_MAX, &value);
+    return r < 0 ? r : set_oom_score_adj(n, value);
 }
 
 static int show_oom_adj(const struct pseudo_node *n, struct buf *b)
@@ -166,11 +164,11 @@ static int show_oom_adj(const struct pseudo_node *n, struct buf *b)
 
 static int store_oom_adj(const struct pseudo_node *n, const char *text, size_t size)
 {
-    int64_t old;
-    if (!pseudo_parse_int(text, OOM_OLD_MIN, OOM_OLD_MAX, &old))
-        return -EINVAL;
+    int old, r = pseudo_parse_int(text, OOM_OLD_MIN, OOM_OLD_MAX, &old);
+    if (r < 0)
+        return r;
     return set_oom_score_adj(n, old == OOM_OLD_MAX ? OOM_SCORE_MAX
-                                                   : (int)old * OOM_SCORE_MAX / -OOM_OLD_MIN);
+                                                   : old * OOM_SCORE_MAX / -OOM_OLD_MIN);
 }
 
 /* As Linux scores a process that uses next to nothing: 0 to 1333, moved by the adjustment. */
@@ -229,9 +227,9 @@ static int show_schedstat(const struct pseudo_node *n, struct buf *b)
 
 static int store_timerslack(const struct pseudo_node *n, const char *text, size_t size)
 {
-    int64_t value;
-    if (!pseudo_parse_int(text, 0, INT64_MAX, &value))
-        return -EINVAL;
+    int value, r = pseudo_parse_int(text, 0, INT32_MAX, &value);
+    if (r < 0)
+        return r;
     return proc_process(n) ? 0 : -ESRCH; /* how exactly the host wakes sleepers is its own affair */
 }
 

@@ -103,7 +103,10 @@ static int show_stat_of(const struct process *p, const struct pseudo_node *n, st
 int proc_show_stat(const struct pseudo_node *n, struct buf *b)
 {
     struct process *p = proc_process(n);
-    return p ? show_stat_of(p, n, b) : -ESRCH;
+    if (!p)
+        return -ESRCH;
+    process_settle_embryo(p);
+    return show_stat_of(p, n, b);
 }
 
 int proc_show_statm(const struct pseudo_node *n, struct buf *b)
@@ -240,6 +243,7 @@ int proc_show_status(const struct pseudo_node *n, struct buf *b)
     struct host_stat h;
     if (!p)
         return -ESRCH;
+    process_settle_embryo(p); /* a thread that has not shown up yet counts */
     int r = proc_host_stat(n, &h);
     if (r < 0)
         return r;

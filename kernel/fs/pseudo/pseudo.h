@@ -103,11 +103,16 @@ ssize_t pseudo_keys_take(struct pseudo_keys *k, uint32_t **ret_keys);
 /* The keys 0 .. count-1, for collect of a fixed number of things. */
 ssize_t pseudo_keys_range(size_t count, uint32_t **ret_keys);
 
-/* A whole decimal number without sign, blanks around it allowed: what sysctl-like stores parse. */
-bool pseudo_parse_int(const char *text, int64_t min, int64_t max, int64_t *ret);
+/*
+ * The one decimal number in text, blanks around it allowed: 0, -ERANGE when it is no int at all,
+ * -EINVAL when it is outside of min and max or there is something else.
+ */
+int pseudo_parse_int(const char *text, int min, int max, int *ret);
 
 /* For tree.c: operations of the regular files. */
 extern const struct file_ops pseudo_text_ops;
+/* Positions of text and of listings alike; there is no end to seek from. */
+off_t pseudo_lseek(struct file *f, off_t offset, int whence);
 
 /* Bytes of text kept for open files at this moment. */
 size_t pseudo_text_bytes(void);

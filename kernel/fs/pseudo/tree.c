@@ -20,6 +20,7 @@
 #define INO_MASK ((1ULL << 48) - 1)
 
 static const struct inode_ops pseudo_ops, magic_link_ops;
+static const struct file_ops directory_ops;
 
 static const struct pseudo_fs *fs_of(const struct inode *i)
 {
@@ -66,7 +67,7 @@ static struct inode *node_inode(struct super *s, const struct pseudo_node *n)
     *copy = *n;
     i->private = copy;
     i->ops = n->entry->follow ? &magic_link_ops : &pseudo_ops;
-    i->file_ops = S_ISDIR(i->mode) ? &dir_file_ops : &pseudo_text_ops;
+    i->file_ops = S_ISDIR(i->mode) ? &directory_ops : &pseudo_text_ops;
     i->ino = node_ino(fs, n);
     i->nlink = S_ISDIR(i->mode) ? 2 + count_subdirectories(n->entry) : 1;
     pseudo_refresh(i);
@@ -270,6 +271,23 @@ static int pseudo_list(struct file *f, struct dir_emit *emit)
     return list_names(fs, dir, emit);
 }
 
+static int directory_open(struct file *f)
+{
+    const struct pseudo_node *n = f->inode->private;
+    return n->entry->check ? n->entry->check(n) : 0;
+}
+
+static ssize_t directory_read(struct file *f, struct uio *u, off_t *pos, int flags)
+{
+    return -EISDIR;
+}
+
+static const struct file_ops directory_ops = {
+    .open = directory_open,
+    .read = directory_read,
+    .lseek = pseudo_lseek,
+};
+
 static const struct inode_ops pseudo_ops = {
     .lookup = pseudo_lookup,
     .revalidate = pseudo_revalidate,
@@ -357,19 +375,21 @@ ssize_t pseudo_keys_range(size_t count, uint32_t **ret_keys)
     return pseudo_keys_take(&k, ret_keys);
 }
 
-bool pseudo_parse_int(const char *text, int64_t min, int64_t max, int64_t *ret)
+int pseudo_parse_int(const char *text, int min, int max, int *ret)
 {
     char *end;
-    while (*text == ' ' || *text == '\t')
-        text++;
+    text += strspn(text, " \t");
     if (*text != '-' && (*text < '0' || *text > '9'))
-        return false;
+        return -EINVAL;
     errno = 0;
     long long value = strtoll(text, &end, 10);
-    while (*end == ' ' || *end == '\t' || *end == '\n')
-        end++;
-    if (errno || *end || value < min || value > max)
-        return false;
-    *ret = value;
-    return true;
+    end += strspn(end, " \t\n");
+    if (*end)
+        return -EINVAL;
+    if (errno || value < INT32_MIN || value > INT32_MAX)
+        return -ERANGE;
+    if (value < min || value > max)
+        return -EINVAL;
+    *ret = (int)value;
+    return 0;
 }
