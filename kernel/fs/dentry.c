@@ -19,7 +19,7 @@
 
 #include <dirent.h>
 
-#define DENTRY_CACHE_MAX 6144
+#define DENTRY_CACHE_MAX 4096
 #define BUCKETS_MIN      1024
 #define EVICT_TRIES      8
 #define FIRST_COOKIE     3 /* "." is 1 and ".." is 2 */

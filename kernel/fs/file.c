@@ -26,9 +26,14 @@ static const struct file_ops path_ops;
 static const struct file_ops plain_ops;
 const struct file_ops file_half_open_ops = {.stream = true};
 
+bool file_is_half_open(const struct file *f)
+{
+    return f->ops == &file_half_open_ops;
+}
+
 static bool file_tells(const struct file *f)
 {
-    return f->path.mount && !(f->flags & O_PATH) && f->ops != &file_half_open_ops;
+    return f->path.mount && !(f->flags & O_PATH) && !file_is_half_open(f);
 }
 
 static void file_set_access(struct file *f)

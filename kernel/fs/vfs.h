@@ -373,6 +373,9 @@ int file_new(struct path path, struct inode *inode, int flags, const struct file
  */
 int file_new_anonymous(const char *name_format, mode_t mode, int flags, const struct file_ops *ops,
                        void *private, struct file **ret);
+/* A FIFO's file from vfs_open() that pipe_open_fifo() has to replace; it does nothing. */
+bool file_is_half_open(const struct file *f);
+
 struct file *file_get(struct file *f);
 void file_put(struct file *f);
 
