@@ -98,6 +98,8 @@ int inet_set_option(struct socket *s, int level, int name, const struct socket_o
 int inet_get_option(struct socket *s, int level, int name, const struct socket_option *o);
 /* The value of an option that is in the table there. */
 int inet_option(const struct inet_socket *i, int level, int name);
+/* Options of an accepted connection: its listener's. -ENOMEM. */
+int inet_inherit_options(struct inet_socket *i, const struct inet_socket *parent);
 
 /* ---- tcp.c, udp.c ---- */
 

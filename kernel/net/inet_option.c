@@ -123,6 +123,18 @@ static int row_set(struct inet_socket *i, const struct option_row *row, int valu
     return 0;
 }
 
+int inet_inherit_options(struct inet_socket *i, const struct inet_socket *parent)
+{
+    i->v6_only = parent->v6_only;
+    if (!parent->options)
+        return 0;
+    i->options = malloc(ARRAY_SIZE(rows) * sizeof(*i->options));
+    if (!i->options)
+        return -ENOMEM;
+    memcpy(i->options, parent->options, ARRAY_SIZE(rows) * sizeof(*i->options));
+    return 0;
+}
+
 /* An int, or for the options of IPv4 one byte: ip_setsockopt() of Linux. */
 static int read_value(const struct socket_option *o, bool byte_will_do, int *ret)
 {

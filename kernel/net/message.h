@@ -28,7 +28,7 @@ struct message {
     size_t start, end, capacity; /* data[start..end) is still to be read */
     struct socket *sender;       /* counted, or NULL */
     bool charged;                /* to the sender */
-    bool has_creds, end_of_record;
+    bool has_creds;
     struct ucred creds;
     struct rights *rights; /* in flight, or NULL */
     struct inet_endpoint source, destination;

@@ -248,7 +248,7 @@ static ssize_t file_op_write(struct file *f, struct uio *u, off_t *pos, int flag
 {
     struct socket *s = f->private;
     struct sending m = {.thread = writer(u)};
-    return s->ops->send(s, u, s->type == SOCK_SEQPACKET ? MSG_EOR : 0, &m);
+    return s->ops->send(s, u, 0, &m);
 }
 
 static uint32_t file_op_poll(struct file *f, struct poll_table *table)

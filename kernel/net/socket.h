@@ -71,7 +71,7 @@ struct sending {
 /* What came with a message that was received; zero at first, received_done() at the end. */
 struct received {
     struct net_address from;
-    int flags;             /* MSG_TRUNC, MSG_EOR, MSG_OOB */
+    int flags;             /* MSG_TRUNC, MSG_OOB */
     size_t full_size;      /* of a datagram */
     struct rights *rights; /* landed, or a copy */
     bool has_creds, has_time, has_destination, has_hop_limit, has_class;

@@ -92,7 +92,10 @@ static int establish(struct tcp_socket *client, struct tcp_socket *listener)
     socket_inherit(&i->socket, tcp_socket(listener));
     i->local = client->inet.remote;
     i->remote = client->inet.local;
-    i->v6_only = listener->inet.v6_only;
+    if (inet_inherit_options(i, &listener->inet) < 0) {
+        socket_release(&i->socket);
+        return -ENOBUFS;
+    }
     inet_join_port(i, listener->inet.port);
     server->peer = tcp_of(socket_get(tcp_socket(client)));
     client->peer = tcp_of(socket_get(tcp_socket(server)));
@@ -238,6 +241,7 @@ static int begin_connect(struct tcp_socket *t, const struct net_address *a)
     }
     t->fin_sent = t->fin_received = t->reset = false;
     tcp_socket(t)->shutdown = 0;
+    tcp_socket(t)->error = 0;
     r = reach(t);
     if (r < 0) {
         if (!i->port_chosen)
@@ -252,6 +256,7 @@ static int disconnect(struct tcp_socket *t)
 {
     struct socket *s = tcp_socket(t);
     struct inet_socket *i = &t->inet;
+    int error = s->state == SOCKET_CONNECTED && !tcp_is_closed(t) ? ECONNRESET : 0;
     if (s->state == SOCKET_LISTENING)
         stop_listening(t);
     if (t->peer) {
@@ -266,7 +271,7 @@ static int disconnect(struct tcp_socket *t)
     message_queue_purge(&s->receive);
     s->state = SOCKET_IDLE;
     s->shutdown = 0;
-    s->error = 0;
+    s->error = error;
     t->connect_open = t->fin_sent = t->fin_received = t->reset = t->has_mark = t->has_urgent =
         false;
     if (!i->port_chosen)

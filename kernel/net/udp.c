@@ -196,7 +196,13 @@ static ssize_t udp_send(struct socket *s, struct uio *u, int flags, struct sendi
 {
     struct inet_socket *i = inet_of(s);
     struct inet_endpoint source, destination;
-    int r = check_sending(i, u, flags);
+    int r = 0;
+    if (!i->port) {
+        i->remote.port = 0;
+        r = inet_bind_ephemeral(i) < 0 ? -EAGAIN : 0;
+    }
+    if (r == 0)
+        r = check_sending(i, u, flags);
     if (r == 0)
         r = choose_destination(i, out->to, &destination);
     if (r == 0)
@@ -205,10 +211,6 @@ static ssize_t udp_send(struct socket *s, struct uio *u, int flags, struct sendi
         r = socket_take_error(s);
     if (r == 0 && (s->shutdown & SHUTDOWN_SEND))
         r = -EPIPE;
-    if (r == 0 && !i->port) {
-        i->remote.port = 0;
-        r = inet_bind_ephemeral(i) < 0 ? -EAGAIN : 0;
-    }
     if (r < 0)
         return r;
     size_t size = u->left;

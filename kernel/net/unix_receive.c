@@ -143,7 +143,7 @@ static ssize_t receive_whole(struct socket *s, struct uio *u, int flags, struct 
         take_time(r, s, m);
         fill_from(m, r);
         r->full_size = full;
-        r->flags |= (full > room ? MSG_TRUNC : 0) | (m->end_of_record ? MSG_EOR : 0);
+        r->flags |= full > room ? MSG_TRUNC : 0;
     }
     if (!peek) {
         message_queue_remove(&s->receive, m);

@@ -106,8 +106,7 @@ ssize_t unix_send_stream(struct socket *s, struct uio *u, int flags, struct send
 }
 
 /* A whole datagram or packet, which `to` has room for. */
-static ssize_t deliver(struct socket *s, struct socket *to, struct uio *u, int flags,
-                       struct sending *out)
+static ssize_t deliver(struct socket *s, struct socket *to, struct uio *u, struct sending *out)
 {
     size_t size = u->left;
     struct message *m = message_new(size);
@@ -121,7 +120,6 @@ static ssize_t deliver(struct socket *s, struct socket *to, struct uio *u, int f
         return r;
     }
     stamp(m, s, to, out);
-    m->end_of_record = s->type == SOCK_SEQPACKET && (flags & MSG_EOR);
     message_set_sender(m, s, true);
     message_queue_append(&to->receive, m);
     socket_wake(to, SOCKET_READABLE);
@@ -166,7 +164,7 @@ ssize_t unix_send_packet(struct socket *s, struct uio *u, int flags, struct send
         (peer->socket.shutdown & SHUTDOWN_RECEIVE))
         return -EPIPE;
     r = check_room(s, peer, out);
-    return r < 0 ? r : deliver(s, &peer->socket, u, flags, out);
+    return r < 0 ? r : deliver(s, &peer->socket, u, out);
 }
 
 static int find_receiver(struct socket *s, struct sending *out, struct unix_socket **ret)
@@ -208,5 +206,5 @@ ssize_t unix_send_datagram(struct socket *s, struct uio *u, int flags, struct se
     if (to->socket.shutdown & SHUTDOWN_RECEIVE)
         return -EPIPE;
     r = check_room(s, to, out);
-    return r < 0 ? r : deliver(s, &to->socket, u, flags, out);
+    return r < 0 ? r : deliver(s, &to->socket, u, out);
 }
