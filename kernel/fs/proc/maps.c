@@ -17,20 +17,6 @@
 /* Linux pads names to this column. */
 #define NAME_COLUMN 73
 
-static void append_name(struct buf *b, size_t line_start, const char *name)
-{
-    size_t width = b->size - line_start;
-    if (!*name)
-        return;
-    buf_printf(b, "%*s", width < NAME_COLUMN ? (int)(NAME_COLUMN - width) : 1, "");
-    for (; *name; name++) {
-        if (*name == '\n')
-            buf_append_str(b, "\\012");
-        else
-            buf_append(b, name, 1);
-    }
-}
-
 /* A number in place of the host's: the same for the same object, and of no use for anything else.
  */
 static uint64_t stand_in_ino(uint64_t host_ino)
@@ -62,40 +48,61 @@ static const char *fixed_name(enum host_map_kind kind)
     }
 }
 
-static void append_file(struct buf *b, size_t line_start, const struct mapped_file *file,
-                        const struct host_map *m)
+/* What a guest is shown of the object behind a mapping. */
+struct shown {
+    uint64_t offset, ino;
+    unsigned major, minor;
+    struct buf name; /* its memory is used again from line to line */
+};
+
+static void describe(const struct address_space *space, const struct host_map *m, struct shown *s)
 {
-    struct buf name = BUF_INIT(GUEST_PATH_MAX);
-    dev_t dev = file->inode->super->dev;
-    buf_printf(b, "%08lx %02x:%02x %lu ", m->offset, major(dev), minor(dev), file->inode->ino);
-    if (file->path.dentry)
-        proc_append_path(&name, file->path);
-    append_name(b, line_start, name.data ? name.data : "");
-    buf_done(&name);
+    const struct mapped_file *file =
+        m->kind == HOST_MAP_FILE ? map_get(&space->mapped_files, m->inode) : NULL;
+    buf_reset(&s->name);
+    s->offset = s->ino = s->major = s->minor = 0;
+    if (file) {
+        s->offset = m->offset;
+        s->ino = file->inode->ino;
+        s->major = major(file->inode->super->dev);
+        s->minor = minor(file->inode->super->dev);
+        if (file->path.dentry)
+            proc_append_path(&s->name, file->path);
+        return;
+    }
+    if (m->kind == HOST_MAP_SYSV || m->kind == HOST_MAP_ZERO) {
+        s->offset = m->offset;
+        s->ino = stand_in_ino(m->inode);
+        s->minor = 1;
+    }
+    if (m->kind == HOST_MAP_SYSV)
+        buf_printf(&s->name, "/SYSV%08x (deleted)", m->sysv_key);
+    else
+        buf_append_str(&s->name, fixed_name(m->kind));
 }
 
 static void append_map_line(struct buf *b, const struct address_space *space,
-                            const struct host_map *m)
+                            const struct host_map *m, struct shown *s)
 {
-    size_t line_start = b->size;
-    buf_printf(b, "%08lx-%08lx %s ", m->start, m->end, m->permissions);
-    const struct mapped_file *file =
-        m->kind == HOST_MAP_FILE ? map_get(&space->mapped_files, m->inode) : NULL;
-    if (file) {
-        append_file(b, line_start, file, m);
-    } else if (m->kind == HOST_MAP_SYSV) {
-        char name[32];
-        snprintf(name, sizeof(name), "/SYSV%08x (deleted)", m->sysv_key);
-        buf_printf(b, "%08lx 00:01 %lu ", m->offset, stand_in_ino(m->inode));
-        append_name(b, line_start, name);
-    } else if (m->kind == HOST_MAP_ZERO) {
-        buf_printf(b, "%08lx 00:01 %lu ", m->offset, stand_in_ino(m->inode));
-        append_name(b, line_start, fixed_name(m->kind));
-    } else {
-        buf_append_str(b, "00000000 00:00 0 ");
-        append_name(b, line_start, fixed_name(m->kind));
+    char line[160];
+    describe(space, m, s);
+    int length = snprintf(line, sizeof(line), "%08lx-%08lx %s %08lx %02x:%02x %lu ", m->start,
+                          m->end, m->permissions, s->offset, s->major, s->minor, s->ino);
+    if (s->name.size && length < NAME_COLUMN) {
+        memset(line + length, ' ', (size_t)(NAME_COLUMN - length));
+        length = NAME_COLUMN;
     }
-    buf_append_str(b, "\n");
+    buf_append(b, line, (size_t)length);
+    const char *name = s->name.size ? s->name.data : "";
+    for (size_t plain; *name; name += plain) {
+        plain = strcspn(name, "\n");
+        buf_append(b, name, plain);
+        if (name[plain]) {
+            buf_append_str(b, "\\012");
+            plain++;
+        }
+    }
+    buf_append(b, "\n", 1);
 }
 
 /* The parts of m outside of the stub's range: up to two, fewer if it lies inside. */
@@ -136,13 +143,15 @@ int proc_show_maps(const struct pseudo_node *n, struct buf *b)
         return (int)size;
     const struct address_space *space = proc_space(n);
     const char *at = text, *end = text + size;
+    struct shown shown = {.name = BUF_INIT(GUEST_PATH_MAX)};
     struct host_map m, parts[2];
     int r;
     while ((r = host_map_next(&at, end, &m)) > 0) {
         size_t count = cut_stub(space, &m, parts);
         for (size_t i = 0; i < count; i++)
-            append_map_line(b, space, &parts[i]);
+            append_map_line(b, space, &parts[i], &shown);
     }
+    buf_done(&shown.name);
     return r < 0 ? -EIO : 0;
 }
 
@@ -174,18 +183,20 @@ static int show_smaps_of(const struct pseudo_node *n, const char *file, struct b
         return (int)size;
     const struct address_space *space = proc_space(n);
     const char *at = text, *end = text + size;
+    struct shown shown = {.name = BUF_INIT(GUEST_PATH_MAX)};
     struct host_map m, parts[2];
     int r;
     while ((r = host_map_next(&at, end, &m)) > 0) {
         /* The sum over all begins with the first and ends with the last address: never the stub's.
          */
-        bool shown = m.kind == HOST_MAP_ROLLUP || cut_stub(space, &m, parts) > 0;
-        if (shown)
-            append_map_line(b, space, m.kind == HOST_MAP_ROLLUP ? &m : &parts[0]);
-        r = copy_smaps_lines(&at, end, shown ? b : NULL);
+        bool is_shown = m.kind == HOST_MAP_ROLLUP || cut_stub(space, &m, parts) > 0;
+        if (is_shown)
+            append_map_line(b, space, m.kind == HOST_MAP_ROLLUP ? &m : &parts[0], &shown);
+        r = copy_smaps_lines(&at, end, is_shown ? b : NULL);
         if (r < 0)
             break;
     }
+    buf_done(&shown.name);
     return r < 0 ? -EIO : 0;
 }
 

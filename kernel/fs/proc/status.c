@@ -9,8 +9,9 @@
 
 #include <stdio.h>
 
-#define FLAGS_RANDOMIZED   0x00400000u /* PF_RANDOMIZE */
-#define FLAGS_NOT_EXECUTED 0x00000040u /* PF_FORKNOEXEC */
+#define FLAGS_RANDOMIZED      0x00400000u /* PF_RANDOMIZE */
+#define HOST_STATUS_MAX_BYTES 65536
+#define FLAGS_NOT_EXECUTED    0x00000040u /* PF_FORKNOEXEC */
 
 static pid_t parent_pid(const struct process *p)
 {
@@ -23,9 +24,9 @@ static pid_t session_id(const struct process *p)
 }
 
 /* comm: the thread's, or what the host still knows of a dead one. */
-static void copy_name(const struct thread *t, const struct host_stat *host_facts, char ret[16])
+static void copy_name(const struct thread *t, const char *host_name, char ret[16])
 {
-    snprintf(ret, 16, "%.15s", t ? t->name : host_facts->name);
+    snprintf(ret, 16, "%.15s", t ? t->name : host_name);
 }
 
 struct signal_sets {
@@ -67,7 +68,7 @@ static int show_stat_of(const struct process *p, const struct pseudo_node *n, st
     unsigned flags = FLAGS_RANDOMIZED | (p->did_exec ? 0 : FLAGS_NOT_EXECUTED);
     uint64_t *f = h.field;
     char name[16];
-    copy_name(t, &h, name);
+    copy_name(t, h.name, name);
     if (zombie) {
         f[HOST_STAT_UTIME] = timeval_ticks(p->usage.ru_utime);
         f[HOST_STAT_STIME] = timeval_ticks(p->usage.ru_stime);
@@ -121,6 +122,12 @@ int proc_show_statm(const struct pseudo_node *n, struct buf *b)
 
 /* ---- status ---- */
 
+/* The host's text of the same file. */
+struct host_status {
+    const char *text;
+    size_t size;
+};
+
 static const char *state_words(char state)
 {
     switch (state) {
@@ -136,11 +143,13 @@ static const char *state_words(char state)
 }
 
 static void show_identity(const struct process *p, const struct pseudo_node *n,
-                          const struct host_stat *h, struct buf *b)
+                          const struct host_status *h, struct buf *b)
 {
     struct thread *t = proc_thread(n);
-    char name[16];
-    copy_name(t, h, name);
+    char name[16], host_name[16] = "", state[2] = "Z";
+    host_key_text(h->text, h->size, "Name", host_name, sizeof(host_name));
+    host_key_text(h->text, h->size, "State", state, sizeof(state));
+    copy_name(t, host_name, name);
     buf_append_str(b, "Name:\t");
     for (const char *c = name; *c; c++) {
         if (*c == '\n')
@@ -154,8 +163,7 @@ static void show_identity(const struct process *p, const struct pseudo_node *n,
     if (t && t->fs)
         buf_printf(b, "Umask:\t%04o\n", t->fs->umask);
     buf_printf(b, "State:\t%s\nTgid:\t%d\nNgid:\t0\nPid:\t%d\nPPid:\t%d\nTracerPid:\t0\n",
-               state_words(proc_state(n, h->state)), p->pid, n->tid ? n->tid : p->pid,
-               parent_pid(p));
+               state_words(proc_state(n, *state)), p->pid, n->tid ? n->tid : p->pid, parent_pid(p));
 }
 
 static void show_credentials(const struct process *p, const struct pseudo_node *n, struct buf *b)
@@ -175,21 +183,15 @@ static void show_credentials(const struct process *p, const struct pseudo_node *
                p->group ? p->group->id : 0, session_id(p));
 }
 
-static void show_memory(const struct process *p, const struct pseudo_node *n, struct buf *b)
+static void show_memory(const struct host_status *h, struct buf *b)
 {
     static const char *const keys[] = {
         "VmPeak",   "VmSize", "VmLck", "VmPin", "VmHWM", "VmRSS", "RssAnon", "RssFile",
         "RssShmem", "VmData", "VmStk", "VmExe", "VmLib", "VmPTE", "VmSwap",
     };
-    _cleanup_free_ char *text = NULL;
-    if (p->state == PROCESS_ZOMBIE)
-        return;
-    ssize_t size = proc_read_host(n, "status", 65536, &text);
-    if (size < 0)
-        return;
     for (size_t i = 0; i < ARRAY_SIZE(keys); i++) {
         uint64_t value = 0;
-        host_key_number(text, (size_t)size, keys[i], &value);
+        host_key_number(h->text, h->size, keys[i], &value);
         buf_printf(b, "%s:\t%8lu kB\n", keys[i], value);
     }
     buf_append_str(b, "HugetlbPages:\t       0 kB\nCoreDumping:\t0\nTHP_enabled:\t1\n"
@@ -218,15 +220,11 @@ static void show_signals(const struct process *p, const struct pseudo_node *n, s
                       "SpeculationIndirectBranch:\tconditional enabled\n");
 }
 
-static void show_placement(const struct pseudo_node *n, struct buf *b)
+static void show_placement(const struct host_status *h, struct buf *b)
 {
-    _cleanup_free_ char *text = NULL;
     uint64_t voluntary = 0, forced = 0;
-    ssize_t size = proc_read_host(n, "status", 65536, &text);
-    if (size > 0) {
-        host_key_number(text, (size_t)size, "voluntary_ctxt_switches", &voluntary);
-        host_key_number(text, (size_t)size, "nonvoluntary_ctxt_switches", &forced);
-    }
+    host_key_number(h->text, h->size, "voluntary_ctxt_switches", &voluntary);
+    host_key_number(h->text, h->size, "nonvoluntary_ctxt_switches", &forced);
     buf_append_str(b, "Cpus_allowed:\t");
     proc_append_cpu_mask(b, 0, MAX(kernel.config.cpu_count, 1));
     buf_append_str(b, "\nCpus_allowed_list:\t");
@@ -240,18 +238,20 @@ static void show_placement(const struct pseudo_node *n, struct buf *b)
 int proc_show_status(const struct pseudo_node *n, struct buf *b)
 {
     struct process *p = proc_process(n);
-    struct host_stat h;
+    _cleanup_free_ char *text = NULL;
     if (!p)
         return -ESRCH;
     process_settle_embryo(p); /* a thread that has not shown up yet counts */
-    int r = proc_host_stat(n, &h);
-    if (r < 0)
-        return r;
+    ssize_t size = proc_read_host(n, "status", HOST_STATUS_MAX_BYTES, &text);
+    if (size < 0 && p->state != PROCESS_ZOMBIE)
+        return (int)size;
+    struct host_status h = {size < 0 ? "" : text, size < 0 ? 0 : (size_t)size};
     show_identity(p, n, &h, b);
     show_credentials(p, n, b);
-    show_memory(p, n, b);
+    if (p->state == PROCESS_ALIVE)
+        show_memory(&h, b);
     show_signals(p, n, b);
-    show_placement(n, b);
+    show_placement(&h, b);
     return 0;
 }
 
