@@ -316,7 +316,7 @@ static int range_parse(struct file *f, const struct flock *in, struct range_lock
     if (in->l_len > 0) {
         if (in->l_len - 1 > OFFSET_MAX - start)
             return -EOVERFLOW;
-        end = start + in->l_len - 1;
+        end = start + (in->l_len - 1);
     } else if (in->l_len < 0) {
         if (start + in->l_len < 0)
             return -EINVAL;
