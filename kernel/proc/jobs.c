@@ -40,7 +40,7 @@ void process_group_put(struct process_group *g)
 {
     if (!g || --g->refs > 0)
         return;
-    if (map_get(&groups_by_id, (uint64_t)(uint32_t)g->id) == g)
+    if (process_group_find(g->id) == g)
         map_remove(&groups_by_id, (uint64_t)(uint32_t)g->id);
     list_remove(&g->session_link);
     session_put(g->session);
@@ -49,9 +49,7 @@ void process_group_put(struct process_group *g)
 
 struct process_group *process_group_find(pid_t id)
 {
-    struct process_group *g = map_get(&groups_by_id, (uint64_t)(uint32_t)id);
-    /* One that only a terminal or an embryo still counts is not there for programs. */
-    return g && !list_is_empty(&g->members) ? g : NULL;
+    return map_get(&groups_by_id, (uint64_t)(uint32_t)id);
 }
 
 void process_join_group(struct process *p, struct process_group *g)

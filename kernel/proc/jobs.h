@@ -4,7 +4,8 @@
  * them (POSIX 2.4.3, "orphaned process group").
  *
  * A process counts its group, a group counts its session; both go with their last reference. A
- * zombie stays a member until it is waited for, so that its group's number is not used again.
+ * zombie stays a member until it is waited for, so that its group's number is not used again. A
+ * child that has not shown up yet counts the group it will be in: without a member it lives on.
  */
 #pragma once
 

@@ -108,18 +108,10 @@ bool signal_is_deliverable(const struct thread *t)
     return signal_deliverable(t) != 0;
 }
 
-static void drop_from_process(struct process *p, sigmask_t set)
-{
-    bool alarm = signal_in(p->pending.set & set, SIGALRM);
-    signal_queue_drop(&p->pending, set);
-    if (alarm)
-        timers_alarm_taken(p);
-}
-
 static void drop_everywhere(struct process *p, sigmask_t set)
 {
     struct thread *t;
-    drop_from_process(p, set);
+    signal_queue_drop(&p->pending, set);
     list_for_each(t, &p->threads, process_link) signal_queue_drop(&t->signals.pending, set);
 }
 
@@ -365,7 +357,7 @@ void signal_set_mask(struct thread *t, sigmask_t mask)
         int sig = __builtin_ctzll(rest) + 1;
         if (signal_is_ignored(t->process, sig)) {
             signal_queue_drop(&t->signals.pending, SIGMASK(sig));
-            drop_from_process(t->process, SIGMASK(sig));
+            signal_queue_drop(&t->process->pending, SIGMASK(sig));
         }
     }
     signal_kick(t);

@@ -189,7 +189,7 @@ TEST(sa_resethand_is_for_one_signal)
 
 static void raise_again(int sig, siginfo_t *info, void *context)
 {
-    static int depth, deepest;
+    static volatile int depth, deepest;
     depth++;
     if (depth > deepest)
         deepest = depth;
@@ -298,7 +298,8 @@ TEST(sigaction_of_bad_addresses_is_efault)
 
 TEST(sigaction_gives_the_old_action_back)
 {
-    struct kernel_action a = {.handler = plain_handler, .flags = SA_RESTART | SA_NODEFER, .mask = ~0ULL};
+    struct kernel_action a = {
+        .handler = plain_handler, .flags = SA_RESTART | SA_NODEFER, .mask = ~0ULL};
     struct kernel_action old;
     EXPECT_EQ(raw_action(SIGUSR1, &a, NULL, 8), 0);
     EXPECT_EQ(raw_action(SIGUSR1, NULL, &old, 8), 0);
@@ -686,7 +687,6 @@ TEST(exec_keeps_mask_and_pending_signals)
     int status;
     pid_t pid = fork();
     if (pid == 0) {
-        /* The number is in what sh can read about itself. */
         raise(SIGUSR1);
         execl("/bin/sh", "sh", "-c", "read x < /proc/self/status; exit 9", (char *)NULL);
         _exit(127);
