@@ -112,6 +112,15 @@ static long run_ioctl(struct tty *t, struct file *f, bool from_master, struct ca
     return r;
 }
 
+/* tty_check_change() wants the call to be parked. */
+static long park_background(struct tty *t, struct call *c, long result)
+{
+    if (result != -EAGAIN)
+        return result;
+    int r = call_wait_on(c, &t->slave_wait);
+    return r < 0 ? r : call_park(c, RESTART_SYS);
+}
+
 /* ---- slave ---- */
 
 /* What the slave has written and not read is "output" and "input" here. */
@@ -168,11 +177,9 @@ static long control_slave_flow(struct tty *t, uint64_t action)
     }
 }
 
-long tty_slave_ioctl(struct file *f, struct call *c, unsigned request, struct gaddr argument)
+static long slave_ioctl(struct tty *t, struct file *f, struct call *c, unsigned request,
+                        struct gaddr argument)
 {
-    struct tty *t = f->private;
-    if (t->hung_up)
-        return request == TIOCSPGRP ? -ENOTTY : -EIO;
     switch (request) {
     case FIONREAD:
         return answer_int(c, argument, (int)discipline_readable_bytes(&t->discipline));
@@ -185,6 +192,14 @@ long tty_slave_ioctl(struct file *f, struct call *c, unsigned request, struct ga
     default:
         return run_ioctl(t, f, false, c, request, argument);
     }
+}
+
+long tty_slave_ioctl(struct file *f, struct call *c, unsigned request, struct gaddr argument)
+{
+    struct tty *t = f->private;
+    if (t->hung_up)
+        return request == TIOCSPGRP ? -ENOTTY : -EIO;
+    return park_background(t, c, slave_ioctl(t, f, c, request, argument));
 }
 
 /* ---- master ---- */
@@ -269,9 +284,9 @@ static long send_signal(struct tty *t, uint64_t sig)
     return 0;
 }
 
-long tty_master_ioctl(struct file *f, struct call *c, unsigned request, struct gaddr argument)
+static long master_ioctl(struct tty *t, struct file *f, struct call *c, unsigned request,
+                         struct gaddr argument)
 {
-    struct tty *t = f->private;
     switch (request) {
     case FIONREAD:
         return answer_int(c, argument, (int)t->discipline.output.count);
@@ -296,4 +311,10 @@ long tty_master_ioctl(struct file *f, struct call *c, unsigned request, struct g
     default:
         return run_ioctl(t, f, true, c, request, argument);
     }
+}
+
+long tty_master_ioctl(struct file *f, struct call *c, unsigned request, struct gaddr argument)
+{
+    struct tty *t = f->private;
+    return park_background(t, c, master_ioctl(t, f, c, request, argument));
 }

@@ -98,7 +98,8 @@ long tty_settings_ioctl(struct tty *t, struct call *c, unsigned request, struct 
 
 /*
  * Job control: what a process of a background group gets for touching its terminal. 0: go on; -EIO;
- * or sig was sent to its group and the call in flight is parked (CALL_PARKED).
+ * or -EAGAIN: sig was sent to its group, and the call is to be parked, so that the signal
+ * interrupts it. It is made again when the process is continued, or when the foreground changes.
  */
 long tty_check_change(struct tty *t, int sig);
 

@@ -134,16 +134,6 @@ static bool ignores(const struct thread *thread, int sig)
            thread->process->actions->action[sig].handler == (uintptr_t)SIG_IGN;
 }
 
-/*
- * The call is made again once the signal was acted on. If another thread took it, or its handler
- * did not change anything, then when the foreground changes.
- */
-static long wait_for_foreground(struct tty *t)
-{
-    int r = call_wait_on(call_current, &t->slave_wait);
-    return r < 0 ? r : call_park(call_current, RESTART_SYS);
-}
-
 long tty_check_change(struct tty *t, int sig)
 {
     struct process *p = current_process();
@@ -154,7 +144,7 @@ long tty_check_change(struct tty *t, int sig)
     if (process_group_is_orphaned(p->group))
         return -EIO;
     send_to_group(p->group, sig);
-    return wait_for_foreground(t);
+    return -EAGAIN;
 }
 
 /* ---- requests ---- */
