@@ -55,7 +55,7 @@ static bool parse_id(const char *s, uint32_t *ret)
 
 static int find_in_passwd(char *passwd, const char *name, struct user *ret)
 {
-    uint32_t wanted;
+    uint32_t wanted = 0;
     bool by_number = parse_id(name, &wanted);
     for (char *line = strtok_r(passwd, "\n", &passwd); line; line = strtok_r(NULL, "\n", &passwd)) {
         char *f[FIELDS];

@@ -153,18 +153,22 @@ static uint64_t vector_words(const uint64_t *stack, uint64_t *ret_auxv)
 }
 
 /*
- * Makes the vectors that the program is to see, below the ones of the host: the strings that replace
- * argv[0] first, then argc, argv, envp and auxv.
+ * Makes the vectors that the program is to see: those of the host, or for a script, below them, the
+ * strings that replace argv[0], then argc, argv, envp and auxv.
  */
 static uint64_t *build_stack(uint64_t *stack)
 {
     uint64_t old_auxv;
     uint64_t words = vector_words(stack, &old_auxv);
+    if (!plan.argument_count) {
+        correct_auxv(stack + old_auxv);
+        return stack;
+    }
     char *strings = (char *)stack - plan.argument_bytes;
     copy_bytes(strings, plan.arguments, plan.argument_bytes);
 
     /* An empty argv has no argv[0] to replace. */
-    uint64_t replaced = plan.argument_count && stack[0] ? 1 : 0;
+    uint64_t replaced = stack[0] ? 1 : 0;
     uint64_t argc = stack[0] - replaced + plan.argument_count;
     uint64_t total = words - replaced + plan.argument_count;
     uint64_t *out = (uint64_t *)(((uint64_t)strings - total * 8) & ~15ULL);

@@ -36,6 +36,8 @@ struct host_ops {
     /* tgkill(2) and pidfd_send_signal(2). */
     int (*signal_thread)(pid_t host_pid, pid_t host_tid, int sig);
     int (*signal_process)(struct hostfd pidfd, int sig);
+    /* Sets the soft limit of a task for memory that the host gives it: RLIMIT_AS, _DATA, _STACK. */
+    int (*limit)(pid_t host_pid, int resource, uint64_t soft);
     /* Reads a small file below the kernel's own /proc (relative name), NUL-terminated: size or -errno. */
     ssize_t (*read_proc)(const char *name, char *buffer, size_t size);
 };

@@ -9,6 +9,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/ioctl.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
 
@@ -109,6 +110,16 @@ static int linux_signal_process(struct hostfd pidfd, int sig)
     return syscall(SYS_pidfd_send_signal, pidfd.n, sig, NULL, 0) < 0 ? -errno : 0;
 }
 
+static int linux_limit(pid_t host_pid, int resource, uint64_t soft)
+{
+    struct rlimit limit;
+    if (prlimit(host_pid, (enum __rlimit_resource)resource, NULL, &limit) < 0)
+        return -errno;
+    /* The hard one stays: the kernel's own bookkeeping says whether it may be raised again. */
+    limit.rlim_cur = MIN((rlim_t)soft, limit.rlim_max);
+    return prlimit(host_pid, (enum __rlimit_resource)resource, &limit, NULL) < 0 ? -errno : 0;
+}
+
 static ssize_t linux_read_proc(const char *name, char *buffer, size_t size)
 {
     _cleanup_close_ int fd = openat(proc_fd.n, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
@@ -137,5 +148,6 @@ const struct host_ops host_linux = {
     .write_memory = linux_write_memory,
     .signal_thread = linux_signal_thread,
     .signal_process = linux_signal_process,
+    .limit = linux_limit,
     .read_proc = linux_read_proc,
 };

@@ -56,6 +56,7 @@ int embryo_new(struct thread *t, uint64_t flags)
     e->made_ns = clock_monotonic_ns();
     e->mask = t->signals.mask;
     memcpy(e->name, t->name, sizeof(e->name));
+    memcpy(e->cpus, t->cpus, sizeof(e->cpus));
     memcpy(e->rlimits, p->rlimits, sizeof(e->rlimits));
     e->altstack_sp = t->signals.altstack_sp;
     e->altstack_size = t->signals.altstack_size;
@@ -100,6 +101,7 @@ static void give_thread(struct embryo *e, struct thread *t)
     e->cred = NULL;
     t->signals.mask = e->mask;
     memcpy(t->name, e->name, sizeof(t->name));
+    memcpy(t->cpus, e->cpus, sizeof(t->cpus));
     if ((e->flags & (CLONE_VM | CLONE_VFORK)) != CLONE_VM) {
         t->signals.altstack_sp = e->altstack_sp;
         t->signals.altstack_size = e->altstack_size;

@@ -25,6 +25,7 @@ struct embryo {
     struct process_group *group; /* counted */
     sigmask_t mask;
     char name[16];
+    uint64_t cpus[THREAD_CPUS_MAX / 64];
     struct rlimit rlimits[RLIM_NLIMITS];
     uint64_t clear_child_tid;
     uint64_t altstack_sp, altstack_size;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kernel/proc/limits.h"
 
+#include "kernel/host/host.h"
 #include "kernel/proc/timers.h"
 
 #include <linux/capability.h>
@@ -42,6 +43,8 @@ int limits_change(struct process *p, const struct cred *cred, unsigned resource,
         if (value->rlim_max > limit->rlim_max && !cred_has_cap(cred, CAP_SYS_RESOURCE))
             return -EPERM;
         *limit = *value;
+        if (resource == RLIMIT_AS || resource == RLIMIT_DATA || resource == RLIMIT_STACK)
+            host->limit(p->host_pid, (int)resource, value->rlim_cur);
         if (resource == RLIMIT_CPU)
             timers_watch_cpu_limit(p);
     }

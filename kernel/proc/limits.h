@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * Resource limits of processes: setrlimit(2). Kept for all resources; enforced for files, signals,
- * processes, file sizes and CPU time. Memory is limited for the sandbox as a whole.
+ * processes, file sizes and CPU time; address space, data and stack by the host.
  */
 #pragma once
 

@@ -242,6 +242,10 @@ static int read_task_ids(pid_t host_tid, struct task_ids *ret)
     ssize_t n = host->read_proc(name, text, sizeof(text));
     if (n < 0)
         return (int)n;
+    /* One that has ended stays visible for a moment after its pidfd has told: it is no newcomer. */
+    const char *state = strstr(text, "\nState:\t");
+    if (!state || strchr("ZX", state[8]))
+        return -ESRCH;
     int r = parse_field(text, "\nTgid:", false, &ids.host_tgid);
     if (r == 0)
         r = parse_field(text, "\nPPid:", false, &ids.host_ppid);
@@ -373,8 +377,12 @@ static void orphan_children(struct process *p)
             siginfo_t info = signal_info_user(child->parent_death_signal, p);
             signal_send_process(child, child->parent_death_signal, &info);
         }
-        if (child->state == PROCESS_ZOMBIE)
-            signal_child_changed(child, 0, 0);
+        if (child->state != PROCESS_ZOMBIE)
+            continue;
+        if (reaper == process_init)
+            process_reap(child);
+        else
+            signal_child_changed(child, CLD_EXITED, WEXITSTATUS(child->wait_status));
     }
 }
 

@@ -11,7 +11,7 @@
 _start:
     xor %ebp, %ebp
     mov %rsp, %rdi
-    and $-16, %rsp
+    lea stub_stack_top(%rip), %rsp
     call stub_main
     hlt
 
@@ -64,5 +64,11 @@ stub_restorer:
     mov $15, %eax
     syscall
     hlt
+
+/* The stub's own stack: what is below the vectors of the real one is about to be rewritten. */
+    .bss
+    .p2align 4
+    .skip 8192
+stub_stack_top:
 
     .section .note.GNU-stack, "", @progbits
