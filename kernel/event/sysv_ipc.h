@@ -12,9 +12,6 @@
 #define IPC_READ  0444 /* S_IRUGO, S_IWUGO of Linux: as asked for in ipc_permission() */
 #define IPC_WRITE 0222
 
-/* Commands of the *ctl calls that libc names only in some of its headers. */
-#define IPC_INFO_COMMAND 3
-
 struct ipc_object {
     int id;
     size_t index; /* what SEM_STAT and kin count by */

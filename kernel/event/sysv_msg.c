@@ -5,10 +5,6 @@
 
 #include <time.h>
 
-#ifndef MSG_COPY
-#define MSG_COPY 040000
-#endif
-
 struct msg_queue {
     struct ipc_object object;
     struct list messages;

@@ -10,10 +10,6 @@
 
 #include <linux/capability.h>
 
-#ifndef MSG_COPY
-#define MSG_COPY 040000
-#endif
-
 long sys_msgget(struct call *c)
 {
     return msg_get(call_int(c, 0), call_int(c, 1), c->thread->cred);
@@ -181,7 +177,7 @@ long sys_msgctl(struct call *c)
     if (call_int(c, 0) < 0 || command < 0)
         return -EINVAL;
     switch (command) {
-    case IPC_INFO_COMMAND:
+    case IPC_INFO:
     case MSG_INFO:
         return info(c, command);
     case IPC_STAT:

@@ -229,7 +229,7 @@ long sys_semctl(struct call *c)
     if (call_int(c, 0) < 0)
         return -EINVAL;
     switch (command) {
-    case IPC_INFO_COMMAND:
+    case IPC_INFO:
     case SEM_INFO:
         return info(c, command);
     case SEM_STAT:

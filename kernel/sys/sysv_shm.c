@@ -104,7 +104,7 @@ long sys_shmctl(struct call *c)
     if (call_int(c, 0) < 0 || command < 0)
         return -EINVAL;
     switch (command) {
-    case IPC_INFO_COMMAND:
+    case IPC_INFO:
         return limits(c);
     case SHM_INFO:
         return usage(c);

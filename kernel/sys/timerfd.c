@@ -7,10 +7,6 @@
 
 #include <linux/capability.h>
 
-#ifndef TFD_TIMER_CANCEL_ON_SET
-#define TFD_TIMER_CANCEL_ON_SET (1 << 1)
-#endif
-
 static bool is_alarm(int clock)
 {
     return clock == CLOCK_REALTIME_ALARM || clock == CLOCK_BOOTTIME_ALARM;

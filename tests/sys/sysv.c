@@ -16,10 +16,6 @@
 #include <sys/wait.h>
 #include <time.h>
 
-#ifndef MSG_COPY
-#define MSG_COPY 040000
-#endif
-
 static void *volatile bad_address = (void *)8;
 
 union semun {
