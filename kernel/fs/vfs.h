@@ -338,7 +338,6 @@ struct file_ops {
      */
     int (*map)(struct file *f, bool shared_writable, struct hostfd *ret);
     /* sizes in bytes; for fcntl F_GETPIPE_SZ and kin the pipe's own functions are called */
-    bool opens_at_once; /* on a FIFO: open(2) uses these ops, without the waiting of fifo(7) */
     bool stream;    /* has no position: pread is -ESPIPE */
     bool write_all; /* a blocking write goes on until all is written: pipes, ttys, sockets */
 };

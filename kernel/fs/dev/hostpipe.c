@@ -144,7 +144,6 @@ static const struct file_ops hostpipe_ops = {
     .ioctl = hostpipe_ioctl,
     .stream = true,
     .write_all = true,
-    .opens_at_once = true,
 };
 
 static void hostpipe_release(struct inode *i)
