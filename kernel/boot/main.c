@@ -11,6 +11,7 @@
 #include "kernel/boot/tree.h"
 #include "kernel/core/kernel.h"
 #include "kernel/core/timer.h"
+#include "kernel/fs/layer/store.h"
 #include "kernel/host/host.h"
 #include "kernel/proc/jobs.h"
 #include "kernel/proc/limits.h"
@@ -143,6 +144,8 @@ int main(void)
     r = program_start(&spec, &error);
     if (r < 0)
         fail(-r, error.text);
+    store_sweep();
     loop_run();
+    store_remove();
     return 0;
 }

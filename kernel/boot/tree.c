@@ -141,6 +141,8 @@ int tree_build(const struct spec *spec, struct world *world, struct setup_error 
     if (r == 0)
         r = mount_pseudo("/sys", sysfs_super_new, e);
     if (r == 0)
+        r = mount_pseudo("/sys/fs/cgroup", cgroup_super_new, e);
+    if (r == 0)
         r = mount_pseudo("/dev", dev_super_new, e);
     if (r == 0)
         r = mount_pseudo("/dev/pts", devpts_super_new, e);

@@ -107,7 +107,7 @@ static long open_fifo(struct call *c, bool cloexec)
 
 static long finish_open(struct call *c, struct file *f, bool cloexec)
 {
-    if (!S_ISFIFO(f->inode->mode) || (f->flags & O_PATH) || pipe_of(f))
+    if (!file_is_half_open(f))
         return new_fd_install(c, f, cloexec);
     c->state = f;
     c->release = release_fifo;
