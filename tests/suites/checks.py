@@ -1,0 +1,80 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""What can be seen without running anything: directions of includes, format, lengths, headers of files,
+the table of system calls and its page."""
+import os
+import shutil
+import subprocess
+
+from common import ROOT, detail, run, say, wanted
+
+LINES_MAX = 1000
+FOLDERS = ("abi", "bench", "cli", "include", "kernel", "lib", "sandbox", "tests", "tools")
+
+
+def files():
+    """Those of the repository, and those that are about to be."""
+    names = subprocess.run(["git", "ls-files", "-co", "--exclude-standard"], cwd=ROOT, check=False,
+                           capture_output=True, text=True).stdout.split("\n")
+    return [n for n in names if n and os.path.isfile(os.path.join(ROOT, n))]
+
+
+def content(name):
+    with open(os.path.join(ROOT, name), "rb") as f:
+        return f.read()
+
+
+def is_code(name):
+    return name.split("/")[0] in FOLDERS and (
+        name.endswith((".c", ".h", ".S", ".def", ".py", ".sh", ".ld", "meson.build"))
+        or content(name).startswith(b"#!"))
+
+
+def verdict(name, wrong):
+    for line in wrong[1:]:
+        detail(line)
+    say("FAIL" if wrong else "ok", name, f"{len(wrong)}: {wrong[0]}" if wrong else "")
+
+
+def check_includes():
+    return [line for line in run(["tools/check_includes"], 30, cwd=ROOT).output.split("\n") if line]
+
+
+def check_syscalls():
+    done = run(["tools/syscalls_doc", "--check"], 30, cwd=ROOT)
+    return [line for line in done.output.split("\n") if line]
+
+
+def check_format():
+    formatter = shutil.which("clang-format-14")
+    if not formatter:
+        return None
+    sources = [n for n in files() if n.endswith((".c", ".h")) and n.split("/")[0] in FOLDERS]
+    done = run([formatter, "--dry-run", *sources], 90, cwd=ROOT)
+    return sorted({line.split(":")[0] + ": not as clang-format has it"
+                   for line in done.output.split("\n") if "[-Wclang-format-violations]" in line})
+
+
+def check_length():
+    return [f"{n}: more than {LINES_MAX} lines" for n in files()
+            if is_code(n) and not n.endswith(".def") and content(n).count(b"\n") > LINES_MAX]
+
+
+def check_license():
+    return [f"{n}: no SPDX-License-Identifier in its first lines" for n in files()
+            if is_code(n) and b"SPDX-License-Identifier: Apache-2.0" not in content(n)[:300]]
+
+
+def main():
+    for name, check in (("includes", check_includes), ("syscall_table", check_syscalls),
+                        ("format", check_format), ("length", check_length),
+                        ("license", check_license)):
+        if wanted(name):
+            wrong = check()
+            if wrong is None:
+                say("skip", name, "no clang-format-14")
+            else:
+                verdict(name, wrong)
+
+
+main()
