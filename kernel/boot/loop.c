@@ -17,10 +17,7 @@ void loop_stop(void)
     stopping = true;
 }
 
-/*
- * The end of a call, just before its answer is sent. A temporary mask (ppoll and kin) ends with the
- * call, but for when a handler is about to run: then it goes into the handler's frame.
- */
+/* The end of a call, just before its answer is sent. */
 static void on_call_end(struct call *c, long result)
 {
     struct thread *t = c->thread;
@@ -29,8 +26,7 @@ static void on_call_end(struct call *c, long result)
     if (kernel.config.trace)
         trace_call(c, result);
     t->call = NULL;
-    if (t->signals.restore_mask && !t->signals.kicked)
-        signal_end_temporary_mask(t);
+    signal_call_ended(c, result);
     if (t->dead && t != process_leader(t->process))
         thread_free(t);
 }
@@ -74,6 +70,11 @@ static void dispatch(const struct seccomp_notif *n)
     if (kernel.config.trace)
         c->started_ns = clock_monotonic_ns();
     call_run(c);
+    /* A signal that came before the host handed us the call could not interrupt it then. The thread
+     * may be gone by now. */
+    t = thread_find_host((pid_t)n->pid);
+    if (t && t->call && t->call->parked)
+        signal_kick(t);
 }
 
 void loop_run(void)

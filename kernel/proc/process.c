@@ -10,10 +10,13 @@
 #include "kernel/proc/space.h"
 #include "kernel/proc/timers.h"
 
+#include <dirent.h>
 #include <sched.h>
 #include <stdio.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+
+#define CHILDREN_TEXT_MAX 65536
 
 struct list process_all = {&process_all, &process_all};
 struct process *process_init;
@@ -309,14 +312,39 @@ static bool meet_unknown(const char *text)
     }
 }
 
-static bool settle_child_process(struct process *p, pid_t host_tid)
+/*
+ * The host's list of a thread's children is quick to read, but may leave one out while siblings end
+ * (proc(5)).
+ */
+static bool meet_among_children(const struct process *p, pid_t host_tid)
 {
     char name[64];
-    _cleanup_free_ char *text = malloc(65536);
+    _cleanup_free_ char *text = malloc(CHILDREN_TEXT_MAX);
     if (!text)
         return false;
     snprintf(name, sizeof(name), "%d/task/%d/children", p->host_pid, host_tid);
-    return host->read_proc(name, text, 65536) > 0 && meet_unknown(text);
+    return host->read_proc(name, text, CHILDREN_TEXT_MAX) > 0 && meet_unknown(text);
+}
+
+/* All tasks that the kernel sees; the first is the kernel itself. */
+static bool meet_anywhere(void)
+{
+    int fd = openat(kernel.proc_dir.n, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    DIR *dir = fd >= 0 ? fdopendir(fd) : NULL;
+    const struct dirent *entry;
+    bool met = false;
+    if (!dir) {
+        if (fd >= 0)
+            close(fd);
+        return false;
+    }
+    while ((entry = readdir(dir))) {
+        pid_t host_pid = (pid_t)strtol(entry->d_name, NULL, 10);
+        if (host_pid > 1 && !thread_find_host(host_pid) && meet_new_task(host_pid))
+            met = true;
+    }
+    closedir(dir);
+    return met;
 }
 
 void process_settle_embryo(struct process *p)
@@ -324,15 +352,19 @@ void process_settle_embryo(struct process *p)
     struct embryo *e = p->embryo;
     if (!e)
         return;
-    struct thread *creator = thread_find(e->creator_tid);
-    bool called_again = !creator || creator->call;
-    if (!(e->flags & CLONE_THREAD) && creator && settle_child_process(p, creator->host_tid))
+    const struct thread *creator = thread_find(e->creator_tid);
+    /* While the creator is still in its clone, the child may not exist yet. */
+    bool is_over = !creator || creator->dead || creator->call || p->state == PROCESS_ZOMBIE;
+    if (e->flags & CLONE_THREAD)
+        space_meet_threads(p);
+    else if (creator)
+        meet_among_children(p, creator->host_tid);
+    if (p->embryo != e || !is_over)
         return;
-    if ((e->flags & CLONE_THREAD) && space_meet_threads(p))
-        return;
-    /* The creator is back from its clone and there is no child: the host could not make one, or it
-     * has ended without a call. */
-    if (called_again && p->embryo == e)
+    if (!(e->flags & CLONE_THREAD))
+        meet_anywhere();
+    /* There is no child: the host could not make one, or it has ended without a call. */
+    if (p->embryo == e)
         embryo_drop(p);
 }
 
@@ -409,10 +441,11 @@ void process_ended(struct process *p)
 {
     if (p->state == PROCESS_ZOMBIE)
         return;
-    process_settle_embryo(p);
     if (!p->exiting)
         process_note_end(p, account_unexpected_end(p));
     p->state = PROCESS_ZOMBIE;
+    /* A child that has not called yet is the init's on the host by now. */
+    process_settle_embryo(p);
     if (process_on_end)
         process_on_end(p);
     /* Leaves its group last: the session leader's end needs it. */

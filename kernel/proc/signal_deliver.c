@@ -185,6 +185,10 @@ long sys_glovebox_signal(struct call *c)
     }
     /* Interrupted for nothing: the call is restarted and sets its mask again. */
     signal_end_temporary_mask(t);
+    /* The way back takes the mask from the frame, where the host has put its own, empty one. */
+    if (call_write(c, gaddr_plus(call_addr(c, 2), FRAME_SIGMASK_OFFSET), &s->mask,
+                   sizeof(s->mask)) < 0)
+        return die(p, SIGSEGV);
     return 0;
 }
 
