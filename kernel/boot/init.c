@@ -92,7 +92,6 @@ static _noreturn_ void child_main(struct handshake *h)
         r = setup_drop_privileges(&h->error);
     /* Ended children are reaped by the host at once; stays so over fork and exec. */
     signal(SIGCHLD, SIG_IGN);
-    setsid();
     if (r == 0 && syscall(SYS_close_range, 0, ~0U, 0) < 0)
         r = setup_fail(&h->error, errno, "close the kernel's descriptors");
     if (r == 0)

@@ -125,6 +125,9 @@ int main(void)
     bool fast;
 
     signal(SIGPIPE, SIG_IGN);
+    /* No terminal of the starter's; and one scheduling group for the kernel and its tasks, which hand
+     * the processor to each other at every call. */
+    setsid();
     raise_descriptor_limit();
     int r = spec_read(CONTROL_SPEC_FD, &spec, &bad);
     if (r < 0) {

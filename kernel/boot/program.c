@@ -8,6 +8,7 @@
 #include "kernel/boot/user.h"
 #include "kernel/core/kernel.h"
 #include "kernel/fs/dev/hostpipe.h"
+#include "kernel/proc/jobs.h"
 #include "kernel/proc/process.h"
 #include "kernel/proc/spawn.h"
 
@@ -108,13 +109,21 @@ static void on_process_end(struct process *p)
     else
         control_send_exit(p->wait_status);
     control_set_program(NULL, NULL);
+    jobs_program = NULL;
     program = NULL;
     loop_stop();
+}
+
+static void on_process_stop(struct process *p)
+{
+    if (p == program)
+        control_send(CONTROL_STOPPED, p->stop_signal, NULL, 0);
 }
 
 static void on_started(struct spawn *s, struct process *p)
 {
     program = p;
+    jobs_program = p;
     control_set_program(p, console_tty());
     if (console_tty())
         tty_make_controlling(console_tty(), p);
@@ -214,6 +223,7 @@ int program_start(const struct spec *spec, struct setup_error *e)
         .started = on_started,
     };
     process_on_end = on_process_end;
+    process_on_stop = on_process_stop;
     r = spawn.fs ? spawn_queue(&spawn) : -ENOMEM;
     if (r < 0) {
         setup_fail(e, -r, "arguments and environment");

@@ -53,6 +53,20 @@ static bool parse_id(const char *s, uint32_t *ret)
     return true;
 }
 
+/* Images need not have the files at all: "root" and "user" are always there. */
+static int find_built_in(const char *name, bool by_number, uint32_t wanted, struct user *ret)
+{
+    if (by_number) {
+        ret->uid = wanted;
+        return 0;
+    }
+    if (!strcmp(name, "user"))
+        ret->uid = ret->gid = 1000;
+    else if (strcmp(name, "root"))
+        return -ENOENT;
+    return 0;
+}
+
 static int find_in_passwd(char *passwd, const char *name, struct user *ret)
 {
     uint32_t wanted = 0;
@@ -70,10 +84,7 @@ static int find_in_passwd(char *passwd, const char *name, struct user *ret)
         snprintf(ret->home, sizeof(ret->home), "%s", f[5][0] == '/' ? f[5] : "/");
         return 0;
     }
-    if (!by_number)
-        return -ENOENT;
-    ret->uid = wanted;
-    return 0;
+    return find_built_in(name, by_number, wanted, ret);
 }
 
 static bool is_member(char *members, const char *name)

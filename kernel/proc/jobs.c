@@ -126,6 +126,8 @@ int process_setpgid(struct process *caller, struct process *p, pid_t group_id)
 
 /* ---- orphaned groups ---- */
 
+const struct process *jobs_program;
+
 /* parent ties a member of g to the rest of its session: somebody could continue it. */
 static bool ties(const struct process_group *g, const struct process *parent)
 {
@@ -144,6 +146,8 @@ static bool is_orphaned_without(const struct process_group *g, const struct proc
     {
         if (p == ending || p->state == PROCESS_ZOMBIE)
             continue;
+        if (p == jobs_program)
+            return false;
         if (ties(g, p->parent == ending && ending ? process_reaper(ending) : p->parent))
             return false;
     }

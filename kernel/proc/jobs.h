@@ -32,3 +32,9 @@ void session_leader_exit(struct process *p);
  * the id of what was its foreground group, or 0.
  */
 extern pid_t (*jobs_detach_tty)(struct tty *tty, struct session *session);
+
+/*
+ * The main program: its parent in the sense of job control is outside of the sandbox (the starter's
+ * user, who can continue it), so that its group is not orphaned. NULL: none.
+ */
+extern const struct process *jobs_program;

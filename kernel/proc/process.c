@@ -23,6 +23,7 @@ struct process *process_init;
 size_t thread_total;
 
 void (*process_on_end)(struct process *p);
+void (*process_on_stop)(struct process *p);
 
 static struct map threads_by_tid, threads_by_host_tid, processes_by_pid;
 

@@ -176,6 +176,8 @@ void process_reap(struct process *p);
 void process_note_end(struct process *p, int wait_status);
 /* Told of each process that has ended, with its wait_status and usage, before it is reaped. */
 extern void (*process_on_end)(struct process *p);
+/* Told of each process that job control has stopped: stop_signal says by what. */
+extern void (*process_on_stop)(struct process *p);
 /* The orphans' new parent: the nearest subreaper, or init. */
 struct process *process_reaper(const struct process *p);
 

@@ -39,6 +39,8 @@ void signal_stop_settle(struct process *p)
     p->stop_settled = true;
     p->stop_reported = false;
     signal_child_changed(p, CLD_STOPPED, p->stop_signal);
+    if (process_on_stop)
+        process_on_stop(p);
 }
 
 /* asker is on its way to being held; the others are called in. */
