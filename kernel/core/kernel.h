@@ -17,6 +17,9 @@
 #define LIMIT_PIPE_BYTES    1048576  /* /proc/sys/fs/pipe-max-size */
 #define LIMIT_PIPE_PAGES_SOFT 16384  /* of all pipes: past it new ones get two pages, as pipe(7) says */
 #define LIMIT_PIPE_PAGES    65536    /* of all pipes: past it ENFILE */
+#define LIMIT_PTYS          256      /* pairs of terminals; -ENOSPC past it */
+#define LIMIT_DEV_BYTES     (1024 * 1024) /* what root may put into /dev besides */
+#define LIMIT_DEV_INODES    1024
 #define LIMIT_EPOLL_DEPTH   5
 #define LIMIT_SOCKETS       262144
 #define LIMIT_SOCKET_BYTES  (128 * 1024 * 1024) /* in all queues of all sockets */

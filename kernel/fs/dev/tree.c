@@ -2,15 +2,12 @@
 /*
  * The file system of /dev: a small tmpfs that holds the devices every program expects.
  */
+#include "kernel/core/kernel.h"
 #include "kernel/fs/dev/memory_devices.h"
 #include "kernel/fs/filesystems.h"
 #include "kernel/fs/tty/tty.h"
 
 #include <sys/sysmacros.h>
-
-/* What root may put into it besides. */
-#define LIMIT_DEV_BYTES  (1024 * 1024)
-#define LIMIT_DEV_INODES 1024
 
 #define MEM_MAJOR 1
 #define TTY_MAJOR 5 /* TTYAUX_MAJOR */

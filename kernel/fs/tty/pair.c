@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kernel/fs/tty/pair.h"
 
+#include "kernel/core/kernel.h"
 #include "kernel/proc/process.h"
 
 #include <linux/capability.h>

@@ -14,8 +14,6 @@
 
 #include "kernel/fs/vfs.h"
 
-#define LIMIT_PTYS 256 /* of a sandbox; -ENOSPC past it */
-
 struct tty;
 struct process;
 
