@@ -10,6 +10,7 @@
 #include "kernel/proc/signal_queue.h"
 
 #include "kernel/host/host.h"
+#include "kernel/proc/jobs.h"
 #include "kernel/proc/process.h"
 #include "kernel/proc/timers.h"
 
@@ -299,11 +300,18 @@ int signal_send_group(struct process_group *g, int sig, const siginfo_t *info)
     struct process *p, *next;
     int last = -ESRCH;
     bool any = false;
+    /*
+     * A terminal's Ctrl-C is to reach a child that was forked a moment before. The group may have
+     * had nobody else, and that one may be gone.
+     */
+    process_group_get(g);
+    process_settle_all();
     list_for_each_safe(p, next, &g->members, group_link)
     {
         last = signal_send_process(p, sig, info);
         any |= last == 0;
     }
+    process_group_put(g);
     return any ? 0 : last;
 }
 
