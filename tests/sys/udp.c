@@ -18,6 +18,25 @@ static int closed_port(void)
     return port;
 }
 
+TEST(who_waits_is_told_the_sender)
+{
+    int a = bound_socket(SOCK_DGRAM), b = bound_socket(SOCK_DGRAM);
+    struct sockaddr_in to = loopback(port_of(a)), from;
+    pid_t child = fork();
+    if (child == 0) {
+        usleep(100000);
+        _exit(sendto(b, "x", 1, 0, (struct sockaddr *)&to, sizeof(to)) != 1);
+    }
+    char byte;
+    socklen_t size = sizeof(from);
+    EXPECT_EQ(recvfrom(a, &byte, 1, 0, (struct sockaddr *)&from, &size), 1);
+    EXPECT_EQ(size, sizeof(from));
+    EXPECT_EQ(ntohs(from.sin_port), port_of(b));
+    int status;
+    EXPECT_EQ(waitpid(child, &status, 0), child);
+    EXPECT_EQ(status, 0);
+}
+
 TEST(a_datagram_arrives_with_its_source)
 {
     struct sockaddr_in from;

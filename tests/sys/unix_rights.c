@@ -125,6 +125,21 @@ TEST(another_process_receives)
     EXPECT_EQ(lseek(fd, 0, SEEK_CUR), 5);
 }
 
+TEST(files_come_to_who_waits_for_them)
+{
+    open_pair(SOCK_STREAM);
+    pid_t child = fork();
+    if (child == 0) {
+        usleep(100000);
+        _exit(send_fd(pair[0], 0) != 1);
+    }
+    int fd = receive_fd(pair[1], sizeof(control), 0, NULL);
+    int status;
+    EXPECT_GE(fd, 0);
+    EXPECT_EQ(waitpid(child, &status, 0), child);
+    EXPECT_EQ(status, 0);
+}
+
 TEST(many_files_in_one_message)
 {
     int fds[RIGHTS_MAX + 1];
