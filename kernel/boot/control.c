@@ -97,5 +97,6 @@ int control_start(void)
 {
     watch.fd.n = CONTROL_FD;
     watch.ready = on_ready;
+    watch.patient = true;
     return host_watch_add(&watch, EPOLLIN);
 }

@@ -88,7 +88,7 @@ void loop_run(void)
         int64_t deadline = busy ? 0 : timer_next_ns();
         if (kernel.config.trace)
             trace_flush();
-        int r = host->receive(&n, deadline);
+        int r = host->receive(&n, deadline, process_ending > 0);
         if (r == 0)
             dispatch(&n);
         else if (r == -ENODEV)

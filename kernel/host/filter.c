@@ -9,17 +9,32 @@
 
 #include "kernel/arch/x86_64/arch.h"
 
-/* Advices that act on the caller's own pages only; MADV_REMOVE, HWPOISON, MERGEABLE are not here. */
+/* Advices that act on the caller's own pages only; MADV_REMOVE, HWPOISON, MERGEABLE are not here.
+ */
 static const uint32_t harmless_advices[] = {
-    MADV_NORMAL, MADV_RANDOM,     MADV_SEQUENTIAL, MADV_WILLNEED, MADV_DONTNEED,  MADV_FREE,
-    MADV_DONTFORK, MADV_DOFORK,   MADV_HUGEPAGE,   MADV_NOHUGEPAGE, MADV_DONTDUMP, MADV_DODUMP,
-    MADV_WIPEONFORK, MADV_KEEPONFORK, MADV_COLD,   MADV_PAGEOUT,
-    22 /* MADV_POPULATE_READ */, 23 /* MADV_POPULATE_WRITE */,
+    MADV_NORMAL,
+    MADV_RANDOM,
+    MADV_SEQUENTIAL,
+    MADV_WILLNEED,
+    MADV_DONTNEED,
+    MADV_FREE,
+    MADV_DONTFORK,
+    MADV_DOFORK,
+    MADV_HUGEPAGE,
+    MADV_NOHUGEPAGE,
+    MADV_DONTDUMP,
+    MADV_DODUMP,
+    MADV_WIPEONFORK,
+    MADV_KEEPONFORK,
+    MADV_COLD,
+    MADV_PAGEOUT,
+    22 /* MADV_POPULATE_READ */,
+    23 /* MADV_POPULATE_WRITE */,
 };
 
 /* CLOCK_REALTIME and PRIVATE flags are masked off before. */
 static const uint32_t harmless_futex_ops[] = {
-    FUTEX_WAIT,    FUTEX_WAKE,        FUTEX_REQUEUE,    FUTEX_CMP_REQUEUE,
+    FUTEX_WAIT,    FUTEX_WAKE,        FUTEX_REQUEUE,     FUTEX_CMP_REQUEUE,
     FUTEX_WAKE_OP, FUTEX_WAIT_BITSET, FUTEX_WAKE_BITSET,
 };
 
@@ -34,9 +49,10 @@ static const uint32_t harmless_membarriers[] = {
 static const uint32_t harmless_arch_prctls[] = {ARCH_SET_FS_CODE, ARCH_GET_FS_CODE,
                                                 ARCH_SET_GS_CODE, ARCH_GET_GS_CODE};
 
-#define HARMLESS_MMAP_FLAGS                                                                        \
-    (MAP_SHARED | MAP_PRIVATE | MAP_FIXED | MAP_FIXED_NOREPLACE | MAP_ANONYMOUS | MAP_NORESERVE |  \
-     MAP_STACK | MAP_32BIT | MAP_GROWSDOWN | MAP_DENYWRITE | MAP_EXECUTABLE | MAP_POPULATE | MAP_NONBLOCK)
+#define HARMLESS_MMAP_FLAGS                                                                       \
+    (MAP_SHARED | MAP_PRIVATE | MAP_FIXED | MAP_FIXED_NOREPLACE | MAP_ANONYMOUS | MAP_NORESERVE | \
+     MAP_STACK | MAP_32BIT | MAP_GROWSDOWN | MAP_DENYWRITE | MAP_EXECUTABLE | MAP_POPULATE |      \
+     MAP_NONBLOCK)
 
 struct builder {
     struct sock_filter *program;
@@ -77,7 +93,8 @@ static void emit_rule(struct builder *b, enum filter_rule rule)
         emit_return(b, SECCOMP_RET_ALLOW);
         return;
     case HOST_MMAP:
-        /* Anonymous, and no flag beyond the harmless ones (MAP_HUGETLB, MAP_LOCKED, MAP_SYNC ...). */
+        /* Anonymous, and no flag beyond the harmless ones (MAP_HUGETLB, MAP_LOCKED, MAP_SYNC ...).
+         */
         emit_load_argument(b, 3);
         emit(b, BPF_JMP | BPF_JSET | BPF_K, 0, 2, MAP_ANONYMOUS);
         emit(b, BPF_JMP | BPF_JSET | BPF_K, 1, 0, ~(uint32_t)HARMLESS_MMAP_FLAGS);
@@ -124,8 +141,9 @@ static bool is_same_action(const struct filter_entry *a, const struct filter_ent
 }
 
 /*
- * A binary search over runs of numbers with the same action. Jumps of BPF reach 255 instructions, so
- * a far "greater or equal" is a short conditional over an unconditional jump, patched afterwards.
+ * A binary search over runs of numbers with the same action. Jumps of BPF reach 255 instructions,
+ * so a far "greater or equal" is a short conditional over an unconditional jump, patched
+ * afterwards.
  */
 static void emit_search(struct builder *b, const struct filter_entry *entries, const size_t *starts,
                         size_t first, size_t count)

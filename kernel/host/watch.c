@@ -9,6 +9,19 @@ static struct hostfd epoll_fd = {-1};
 static struct hostfd extra_added = {-1};
 static struct epoll_event fetched[BATCH];
 static int fetched_count;
+static size_t impatient;
+
+/* Counts w before and after a change of its events. */
+static void count_change(const struct host_watch *w, uint32_t events)
+{
+    impatient -= !w->patient && w->events;
+    impatient += !w->patient && events;
+}
+
+bool host_watch_is_quiet(void)
+{
+    return impatient == 0;
+}
 
 struct hostfd host_watch_epoll(void)
 {
@@ -20,8 +33,12 @@ struct hostfd host_watch_epoll(void)
 int host_watch_add(struct host_watch *w, uint32_t events)
 {
     struct epoll_event e = {.events = events, .data.ptr = w};
+    w->events = 0;
+    if (epoll_ctl(host_watch_epoll().n, EPOLL_CTL_ADD, w->fd.n, &e) < 0)
+        return -errno;
+    count_change(w, events);
     w->events = events;
-    return epoll_ctl(host_watch_epoll().n, EPOLL_CTL_ADD, w->fd.n, &e) < 0 ? -errno : 0;
+    return 0;
 }
 
 void host_watch_change(struct host_watch *w, uint32_t events)
@@ -29,6 +46,7 @@ void host_watch_change(struct host_watch *w, uint32_t events)
     struct epoll_event e = {.events = events, .data.ptr = w};
     if (w->events == events)
         return;
+    count_change(w, events);
     w->events = events;
     epoll_ctl(epoll_fd.n, EPOLL_CTL_MOD, w->fd.n, &e);
 }
@@ -36,6 +54,8 @@ void host_watch_change(struct host_watch *w, uint32_t events)
 void host_watch_remove(struct host_watch *w)
 {
     epoll_ctl(epoll_fd.n, EPOLL_CTL_DEL, w->fd.n, NULL);
+    count_change(w, 0);
+    w->events = 0;
     for (int i = 0; i < fetched_count; i++)
         if (fetched[i].data.ptr == w)
             fetched[i].data.ptr = NULL;
@@ -70,8 +90,8 @@ int host_watch_wait(struct hostfd extra, int64_t deadline_ns, uint32_t *ret_extr
         if (fetched[i].data.ptr == &extra_added)
             extra_events = fetched[i].events;
         else if (fetched[i].data.ptr)
-            ((struct host_watch *)fetched[i].data.ptr)->ready(fetched[i].data.ptr,
-                                                              fetched[i].events);
+            ((struct host_watch *)fetched[i].data.ptr)
+                ->ready(fetched[i].data.ptr, fetched[i].events);
     }
     fetched_count = 0;
     *ret_extra = extra_events;

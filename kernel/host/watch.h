@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Host descriptors of the kernel itself that the main loop watches: the starter's pipes, the control
- * socket, the tasks' pidfds.
+ * Host descriptors of the kernel itself that the main loop watches: the starter's pipes, the
+ * control socket, the tasks' pidfds.
  */
 #pragma once
 
@@ -14,6 +14,7 @@ struct host_watch {
     struct hostfd fd;
     uint32_t events;
     void (*ready)(struct host_watch *w, uint32_t events);
+    bool patient; /* nobody in the sandbox waits for it: a delay of HOST_TICK_NS does no harm */
 };
 
 /* events 0: registered, and told of nothing but EPOLLHUP and EPOLLERR. 0 or -errno. */
@@ -21,6 +22,9 @@ int host_watch_add(struct host_watch *w, uint32_t events);
 void host_watch_change(struct host_watch *w, uint32_t events);
 /* After it, `ready` is not called any more, also not for events that were fetched already. */
 void host_watch_remove(struct host_watch *w);
+
+/* No watch but patient ones listens for anything. */
+bool host_watch_is_quiet(void);
 
 /* For kernel/host/linux.c. */
 struct hostfd host_watch_epoll(void);

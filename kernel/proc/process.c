@@ -20,7 +20,7 @@
 
 struct list process_all = {&process_all, &process_all};
 struct process *process_init;
-size_t thread_total;
+size_t thread_total, process_ending;
 
 void (*process_on_end)(struct process *p);
 void (*process_on_stop)(struct process *p);
@@ -161,6 +161,7 @@ static int watch_end(struct process *p)
         return -errno;
     p->end_watch.fd = p->pidfd;
     p->end_watch.ready = on_host_end;
+    p->end_watch.patient = true;
     int r = host_watch_add(&p->end_watch, EPOLLIN);
     if (r < 0)
         hostfd_close(&p->pidfd);
@@ -383,6 +384,7 @@ void process_note_end(struct process *p, int wait_status)
     if (p->exiting)
         return;
     p->exiting = true;
+    process_ending++;
     p->wait_status = wait_status;
     account_sample(p);
 }
@@ -444,6 +446,7 @@ void process_ended(struct process *p)
         return;
     if (!p->exiting)
         process_note_end(p, account_unexpected_end(p));
+    process_ending--;
     p->state = PROCESS_ZOMBIE;
     /* A child that has not called yet is the init's on the host by now. */
     process_settle_embryo(p);

@@ -143,6 +143,7 @@ struct thread {
 extern struct list process_all;
 extern struct process *process_init; /* pid 1 */
 extern size_t thread_total;
+extern size_t process_ending; /* processes whose end is known and that the host has not ended yet */
 
 /* By sandbox pid or tid; NULL. thread_find_host: by the host's tid. */
 struct process *process_find(pid_t pid);
