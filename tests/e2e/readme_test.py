@@ -4,13 +4,14 @@
 
     tests/e2e/readme_test.py [WORD...]     all examples, or those with one of these words in them
 
+One line an example: "ok readme-LINE", or "FAIL readme-LINE" below what was expected and what came.
+
 An example is a "$ COMMAND" line in a ```sh block with the lines that follow it: its output, standard error
 too, where a line of "..." stands for any number of lines. They run in order in one empty folder, since
 later ones use the files of earlier ones. Blocks of other kinds (```console) are not run. GLOVEBOX names
 another program than build/cli/glovebox.
 """
 import os
-import re
 import subprocess
 import sys
 import tempfile
@@ -22,16 +23,16 @@ LIMIT = 60  # seconds after which an example counts as hanging
 
 
 def examples(text):
-    """(command, [expected line, ...]) in order."""
+    """(name, command, [expected line, ...]) in order."""
     found = []
-    for block in re.findall(r"^```sh\n(.*?)^```$", text, re.M | re.S):
-        for line in block.splitlines():
-            if line.startswith("$ "):
-                found.append((line[2:], []))
-            elif not found:
-                sys.exit(f"{README}: a ```sh block does not begin with a command: {line}")
-            else:
-                found[-1][1].append(line)
+    inside = False
+    for number, line in enumerate(text.splitlines(), 1):
+        if line.startswith("```"):
+            inside = line == "```sh"
+        elif inside and line.startswith("$ "):
+            found.append((f"readme-{number}", line[2:], []))
+        elif inside:
+            found[-1][2].append(line)
     return found
 
 
@@ -61,23 +62,22 @@ def main(words):
     with open(README, encoding="utf-8") as f:
         found = examples(f.read())
     # `glovebox` of the examples is the one under test.
-    failed = []
+    failed = False
     with tempfile.TemporaryDirectory(prefix="glovebox-readme-") as folder:
         os.chmod(folder, 0o755)
         tools = os.path.join(folder, ".tools")
         os.mkdir(tools)
         os.symlink(GLOVEBOX, os.path.join(tools, "glovebox"))
         env = {**os.environ, "PATH": f"{tools}:{os.environ['PATH']}", "LC_ALL": "C.UTF-8"}
-        for command, expected in found:
-            if words and not any(w in command for w in words):
+        for name, command, expected in found:
+            if words and not any(w in name or w in command for w in words):
                 continue
             lines = run(command, folder, env)
             if matches(expected, lines):
-                print(f"ok {command}")
+                print(f"ok {name}", flush=True)
                 continue
-            failed.append(command)
-            print(f"  expected: {expected}\n  got:      {lines}\nFAIL {command}")
-    print(f"{len(found) if not words else 'some'} examples, {len(failed)} failed")
+            failed = True
+            print(f"  $ {command}\n  expected: {expected}\n  got:      {lines}\nFAIL {name}", flush=True)
     return 1 if failed or not found else 0
 
 
