@@ -528,3 +528,78 @@ TEST(handler_at_an_impossible_address_faults)
     waitpid(pid, &status, 0);
     EXPECT_EQ(status & 0x7f, SIGSEGV);
 }
+
+/* ---- abuse ---- */
+
+#define FORGED_QUERY 1002 /* what only the signal handler of a sandbox is meant to call */
+
+/* Each in a child of its own, which may die of it; nobody else is to notice. */
+static void abuse(long (*call)(int i))
+{
+    for (int i = 0; i < 40; i++) {
+        pid_t pid = fork();
+        if (pid == 0) {
+            struct rlimit none = {0, 0};
+            setrlimit(RLIMIT_CORE, &none);
+            handle(SIGUSR1, count_trap, 0);
+            handle(SIGSEGV, jump_out, 0);
+            if (sigsetjmp(out, 1) == 0)
+                call(i);
+            _exit(0);
+        }
+        ASSERT_GT(pid, 0);
+        ASSERT_EQ(waitpid(pid, NULL, 0), pid);
+    }
+    raise(SIGUSR2);
+}
+
+static long forge_query(int i)
+{
+    static char memory[4096];
+    static const long places[] = {0, 8, -8, (long)memory, 0x7ffffffff000, -4096};
+    return syscall(FORGED_QUERY, i % 8 == 7 ? 64 : 4 + i % 8, places[i % 6], places[(i / 6) % 6]);
+}
+
+TEST(forged_queries_of_the_handler_mislead_only_their_caller)
+{
+    handle(SIGUSR2, count_trap, 0);
+    abuse(forge_query);
+    EXPECT_EQ(ran, 1);
+}
+
+static long forge_return(int i)
+{
+    static const long places[] = {0, 8, -8, 0x7ffffffff000, -4096};
+    return syscall(SYS_rt_sigreturn, places[i % 5]);
+}
+
+TEST(forged_returns_mislead_only_their_caller)
+{
+    handle(SIGUSR2, count_trap, 0);
+    abuse(forge_return);
+    EXPECT_EQ(ran, 1);
+}
+
+static void block_in_frame(int sig, siginfo_t *info, void *context)
+{
+    memset(&((ucontext_t *)context)->uc_sigmask, 0xff, sizeof(sigset_t));
+}
+
+TEST(frame_that_blocks_everything_does_not_make_immortal)
+{
+    int status;
+    pid_t pid = fork();
+    if (pid == 0) {
+        handle(SIGUSR1, block_in_frame, 0);
+        raise(SIGUSR1);
+        for (;;)
+            pause();
+    }
+    usleep(30000);
+    EXPECT_EQ(kill(pid, SIGSTOP), 0);
+    EXPECT_EQ(waitpid(pid, &status, WUNTRACED), pid);
+    EXPECT_TRUE(WIFSTOPPED(status));
+    EXPECT_EQ(kill(pid, SIGKILL), 0);
+    EXPECT_EQ(waitpid(pid, &status, 0), pid);
+    EXPECT_EQ(status, SIGKILL);
+}
