@@ -4,6 +4,7 @@
 #include "kernel/core/kernel.h"
 #include "kernel/proc/jobs.h"
 #include "kernel/proc/space.h"
+#include "kernel/proc/timers.h"
 #include "kernel/proc/spawn.h"
 
 #include <sched.h>
@@ -24,6 +25,7 @@ static void embryo_free(struct embryo *e)
         signal_actions_put(e->actions);
     if (e->space)
         space_put(e->space);
+    process_group_put(e->group);
     free(e);
 }
 
@@ -57,11 +59,15 @@ int embryo_new(struct thread *t, uint64_t flags)
     e->mask = t->signals.mask;
     memcpy(e->name, t->name, sizeof(e->name));
     memcpy(e->cpus, t->cpus, sizeof(e->cpus));
+    e->sched_policy = t->sched_policy;
+    e->sched_priority = t->sched_priority;
+    e->timer_slack_ns = t->timer_slack_ns;
     memcpy(e->rlimits, p->rlimits, sizeof(e->rlimits));
     e->altstack_sp = t->signals.altstack_sp;
     e->altstack_size = t->signals.altstack_size;
     e->altstack_flags = t->signals.altstack_flags;
     e->cred = cred_get(t->cred);
+    e->group = p->group ? process_group_get(p->group) : NULL;
     e->files = flags & CLONE_FILES ? fdtable_get(t->files) : fdtable_copy(t->files);
     e->fs = flags & CLONE_FS ? fs_context_get(t->fs) : fs_context_copy(t->fs);
     e->actions = flags & CLONE_SIGHAND ? signal_actions_get(p->actions)
@@ -102,6 +108,9 @@ static void give_thread(struct embryo *e, struct thread *t)
     t->signals.mask = e->mask;
     memcpy(t->name, e->name, sizeof(t->name));
     memcpy(t->cpus, e->cpus, sizeof(t->cpus));
+    t->sched_policy = e->sched_policy;
+    t->sched_priority = e->sched_priority;
+    t->timer_slack_ns = e->timer_slack_ns;
     if ((e->flags & (CLONE_VM | CLONE_VFORK)) != CLONE_VM) {
         t->signals.altstack_sp = e->altstack_sp;
         t->signals.altstack_size = e->altstack_size;
@@ -136,8 +145,9 @@ static struct thread *born_process(struct process *creator, pid_t host_tid, pid_
     p->nice = creator->nice;
     p->oom_score_adj = creator->oom_score_adj;
     p->ioprio = creator->ioprio;
+    timers_watch_cpu_limit(p);
     if (!e->spawn)
-        process_join_group(p, creator->group);
+        process_join_group(p, e->group);
     else
         spawn_born(e->spawn, p);
     return t;
@@ -153,7 +163,7 @@ struct thread *embryo_born(struct process *creator, pid_t host_tid, pid_t tid, p
         is_thread ? born_thread(creator, host_tid, tid) : born_process(creator, host_tid, tid);
     embryo_drop(creator);
     /* A signal to its group that came while it was on its way. */
-    if (t && signal_is_deliverable(t))
+    if (t)
         signal_kick(t);
     return t;
 }

@@ -26,6 +26,8 @@ struct embryo {
     sigmask_t mask;
     char name[16];
     uint64_t cpus[THREAD_CPUS_MAX / 64];
+    int sched_policy, sched_priority;
+    uint64_t timer_slack_ns;
     struct rlimit rlimits[RLIM_NLIMITS];
     uint64_t clear_child_tid;
     uint64_t altstack_sp, altstack_size;

@@ -78,6 +78,45 @@ struct thread *thread_find_host(pid_t host_tid)
     return map_get(&threads_by_host_tid, (uint64_t)(uint32_t)host_tid);
 }
 
+/* ---- threads that have called exit ---- */
+
+#define LEAVING_SWEEP 64
+
+/*
+ * The host shows a thread for a moment after its exit was let through. Without this list a clone of
+ * that moment could take the old thread for its new one, and the new one would be a stranger.
+ * host tid -> host tgid.
+ */
+static struct map leaving;
+
+bool thread_is_leaving(pid_t host_tid)
+{
+    return map_get(&leaving, (uint64_t)(uint32_t)host_tid);
+}
+
+/* Forgets those that the host has ended. */
+static void sweep_leaving(void)
+{
+    pid_t gone[LEAVING_SWEEP];
+    size_t count = 0, cursor = 0;
+    uint64_t host_tid;
+    void *host_tgid;
+    while (count < LEAVING_SWEEP && map_next(&leaving, &cursor, &host_tid, &host_tgid))
+        if (host->signal_thread((pid_t)(uintptr_t)host_tgid, (pid_t)host_tid, 0) == -ESRCH)
+            gone[count++] = (pid_t)host_tid;
+    while (count > 0)
+        map_remove(&leaving, (uint64_t)(uint32_t)gone[--count]);
+}
+
+void thread_leave(struct thread *t)
+{
+    if (leaving.count >= LEAVING_SWEEP)
+        sweep_leaving();
+    /* Without memory for the entry it is as if the host had been quicker, which it mostly is. */
+    map_set(&leaving, (uint64_t)(uint32_t)t->host_tid, (void *)(uintptr_t)t->process->host_pid);
+    thread_free(t);
+}
+
 /* ---- making ---- */
 
 static int index_thread(struct thread *t)
@@ -294,7 +333,11 @@ static struct thread *meet_new_task(pid_t host_tid)
 struct thread *thread_for_notification(pid_t host_tid)
 {
     struct thread *t = thread_find_host(host_tid);
-    return t && !t->dead ? t : meet_new_task(host_tid);
+    if (t && !t->dead)
+        return t;
+    /* Whoever has left calls no more: the number was dealt out again. */
+    map_remove(&leaving, (uint64_t)(uint32_t)host_tid);
+    return meet_new_task(host_tid);
 }
 
 /* ---- settling: looking for a child that has not called yet ---- */

@@ -169,6 +169,9 @@ struct process *process_new(struct process *parent, pid_t pid, pid_t host_pid);
 struct thread *thread_new(struct process *p, pid_t tid, pid_t host_tid);
 /* Ends the kernel's side of a thread: its call is abandoned, what it shares is put. */
 void thread_free(struct thread *t);
+/* The same of a thread that has called exit: the host may still show it for a moment. */
+void thread_leave(struct thread *t);
+bool thread_is_leaving(pid_t host_tid);
 /* executed takes the leader's place and ids over (exec by another thread); the leader is freed. */
 void thread_take_over(struct thread *executed, struct thread *leader);
 /* The parent has waited (or does not care): the zombie goes. */

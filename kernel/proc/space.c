@@ -130,7 +130,7 @@ bool space_meet_threads(struct process *p)
     struct dirent *entry;
     while (!met && (entry = readdir(dir))) {
         pid_t host_tid = (pid_t)strtol(entry->d_name, NULL, 10);
-        if (host_tid > 0 && !thread_find_host(host_tid))
+        if (host_tid > 0 && !thread_find_host(host_tid) && !thread_is_leaving(host_tid))
             met = thread_for_notification(host_tid) != NULL;
     }
     closedir(dir);

@@ -137,7 +137,6 @@ long sys_glovebox_start(struct call *c)
     space->stub_end = c->arg[3];
     exec_cancel(t);
     /* Signals that came while the handlers were not there. */
-    if (signal_is_deliverable(t))
-        signal_kick(t);
+    signal_kick(t);
     return 0;
 }

@@ -27,6 +27,7 @@ long sys_exit(struct call *c)
     if (is_last_thread(t))
         process_note_end(t->process, exit_status(c));
     t->dead = true;
+    signal_thread_done(&t->signals);
     return CALL_HOST;
 }
 

@@ -45,7 +45,10 @@ long sys_mkdirat(struct call *c)
     return mkdir_at(c, call_int(c, 0), call_addr(c, 1), call_uint(c, 2));
 }
 
-/* Devices are the kernel's to make, for whatever capability: what one leads to is decided in /dev. */
+/*
+ * Devices need CAP_MKNOD (vfs_mknod) and are names and numbers only: archives and images unpack with
+ * them, and opening one is ENXIO. What leads to a device stands in /dev.
+ */
 static int check_node_mode(uint32_t mode)
 {
     switch (mode & S_IFMT) {
@@ -53,9 +56,9 @@ static int check_node_mode(uint32_t mode)
     case S_IFREG:
     case S_IFIFO:
     case S_IFSOCK:
-        return 0;
     case S_IFCHR:
     case S_IFBLK:
+        return 0;
     case S_IFDIR:
         return -EPERM;
     default:

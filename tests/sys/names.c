@@ -356,10 +356,24 @@ TEST(mknod_makes_files_fifos_and_sockets)
 
 TEST(devices_are_not_for_programs_to_make)
 {
-    if (geteuid() == 0 && !harness_is_inside())
-        SKIP("the machine's root may");
+    if (geteuid() == 0)
+        SKIP("root may");
     EXPECT_ERRNO(mknod("null", S_IFCHR | 0666, makedev(1, 3)), EPERM);
     EXPECT_ERRNO(mknod("disk", S_IFBLK | 0666, makedev(8, 0)), EPERM);
+}
+
+TEST(a_device_that_root_makes_leads_nowhere)
+{
+    struct stat st;
+    if (geteuid() != 0 || !harness_is_inside())
+        SKIP("only for the sandbox's root");
+    EXPECT_EQ(mknod("disk", S_IFBLK | 0600, makedev(8, 0)), 0);
+    EXPECT_EQ(stat("disk", &st), 0);
+    EXPECT_TRUE(S_ISBLK(st.st_mode));
+    EXPECT_EQ(st.st_rdev, makedev(8, 0));
+    EXPECT_ERRNO(open("disk", O_RDONLY), ENXIO);
+    EXPECT_EQ(mknod("null", S_IFCHR | 0600, makedev(1, 3)), 0);
+    EXPECT_ERRNO(open("null", O_RDWR), ENXIO);
 }
 
 /* ---- where a process stands ---- */
