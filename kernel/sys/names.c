@@ -46,8 +46,8 @@ long sys_mkdirat(struct call *c)
 }
 
 /*
- * Devices need CAP_MKNOD (vfs_mknod) and are names and numbers only: archives and images unpack with
- * them, and opening one is ENXIO. What leads to a device stands in /dev.
+ * Devices need CAP_MKNOD (vfs_mknod) and are names and numbers only: archives and images unpack
+ * with them, and opening one is ENXIO. What leads to a device stands in /dev.
  */
 static int check_node_mode(uint32_t mode)
 {
@@ -66,27 +66,28 @@ static int check_node_mode(uint32_t mode)
     }
 }
 
-static long mknod_at(struct call *c, int dirfd, struct gaddr address, uint32_t mode)
+static long mknod_at(struct call *c, int dirfd, struct gaddr address, uint32_t mode,
+                     uint32_t device)
 {
     struct named n;
+    bool is_device = S_ISCHR(mode) || S_ISBLK(mode);
     int r = check_node_mode(mode);
     if (r == 0)
         r = read_named(c, dirfd, address, &n);
-    return r < 0 ? r : vfs_mknod(&n.base, n.name, masked(c, mode), 0);
+    return r < 0 ? r : vfs_mknod(&n.base, n.name, masked(c, mode), is_device ? device : 0);
 }
 
 long sys_mknod(struct call *c)
 {
-    return mknod_at(c, AT_FDCWD, call_addr(c, 0), call_uint(c, 1) & 0xffff);
+    return mknod_at(c, AT_FDCWD, call_addr(c, 0), call_uint(c, 1) & 0xffff, call_uint(c, 2));
 }
 
 long sys_mknodat(struct call *c)
 {
-    return mknod_at(c, call_int(c, 0), call_addr(c, 1), call_uint(c, 2) & 0xffff);
+    return mknod_at(c, call_int(c, 0), call_addr(c, 1), call_uint(c, 2) & 0xffff, call_uint(c, 3));
 }
 
-static long symlink_at(struct call *c, struct gaddr target_address, int dirfd,
-                       struct gaddr address)
+static long symlink_at(struct call *c, struct gaddr target_address, int dirfd, struct gaddr address)
 {
     char target[GUEST_PATH_MAX];
     struct named n;
@@ -107,8 +108,7 @@ long sys_symlinkat(struct call *c)
 }
 
 /* AT_EMPTY_PATH makes a name for what only its descriptor leads to: a matter of privilege. */
-static int link_target(struct call *c, int dirfd, struct gaddr address, int flags,
-                       struct path *ret)
+static int link_target(struct call *c, int dirfd, struct gaddr address, int flags, struct path *ret)
 {
     char name[GUEST_PATH_MAX];
     unsigned walk_flags = flags & AT_SYMLINK_FOLLOW ? WALK_FOLLOW : 0;
