@@ -28,7 +28,7 @@ static void on_call_end(struct call *c, long result)
     t->call = NULL;
     signal_call_ended(c, result);
     if (t->dead && t != process_leader(t->process))
-        thread_free(t);
+        thread_leave(t);
 }
 
 /* A task that no embryo explains must not go on. */

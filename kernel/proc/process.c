@@ -306,13 +306,12 @@ static struct process *process_find_host(pid_t host_pid)
     return t ? t->process : NULL;
 }
 
-/* A child whose creator has died before it showed up was handed to a reaper: any embryo that waits. */
+/* A child whose creator has died before it showed up was handed to a reaper: any embryo that waits.
+ */
 static struct process *find_orphan_creator(void)
 {
     struct process *p;
-    list_for_each(p, &process_all, all_link)
-        if (p->embryo && p->state == PROCESS_ZOMBIE)
-            return p;
+    list_for_each(p, &process_all, all_link) if (p->embryo && p->state == PROCESS_ZOMBIE) return p;
     return NULL;
 }
 
@@ -416,8 +415,7 @@ void process_settle_embryo(struct process *p)
 void process_settle_all(void)
 {
     struct process *p, *next;
-    list_for_each_safe(p, next, &process_all, all_link)
-        process_settle_embryo(p);
+    list_for_each_safe(p, next, &process_all, all_link) process_settle_embryo(p);
 }
 
 /* ---- the end ---- */
@@ -471,8 +469,7 @@ static void release_resources(struct process *p)
     hostfd_close(&p->pidfd);
     if (process_leader(p)->cred)
         p->zombie_uid = process_leader(p)->cred->uid;
-    list_for_each_safe(t, next, &p->threads, process_link)
-        thread_free(t);
+    list_for_each_safe(t, next, &p->threads, process_link) thread_free(t);
     interval_timers_free(p);
     signal_queue_clear(&p->pending);
     if (p->space)
