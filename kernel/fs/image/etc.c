@@ -246,6 +246,7 @@ static int add_host_files(const struct image_host_options *o, struct hostfd host
         "pki/tls/cert.pem",
         "pki/tls/openssl.cnf",
         "papersize",
+        "matplotlibrc",
         "issue",
         "bindresvport.blacklist",
         "maven/m2.conf",
