@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kernel/boot/console.h"
 
+#include "kernel/boot/control.h"
 #include "kernel/core/kernel.h"
-#include "lib/base/control.h"
 
 #include <poll.h>
 #include <sys/socket.h>
 
-#define PIECE 4096
+#define PIECE    4096
 #define DRAIN_MS 2000
 
 static struct tty *console;
 static struct host_watch watch;
-static bool input_ended;
+static bool input_ended; /* the starter's side is gone */
 
 struct tty *console_tty(void)
 {
@@ -64,17 +64,32 @@ static void move_input(void)
         input_ended = true;
 }
 
+/* Nobody is there any more to read or to type: the programs see a hang-up. */
+static void hang_up(void)
+{
+    struct tty *t = console;
+    host_watch_remove(&watch);
+    console = NULL;
+    control_forget_console();
+    console_hang_up(t);
+}
+
 static void on_ready(struct host_watch *w, uint32_t events)
 {
     if ((events & (EPOLLIN | EPOLLHUP)) && !input_ended && console_input_room(console) > 0)
         move_input();
     move_output();
-    update_watch();
+    if (input_ended)
+        hang_up();
+    else
+        update_watch();
 }
 
 /* Called from within the pty's own work: the socket is looked at in the next round. */
 static void on_changed(struct tty *t, void *context)
 {
+    if (t != console)
+        return;
     if (console_has_output(t))
         host_watch_change(&watch, watch.events | EPOLLOUT);
     else if (!input_ended)

@@ -23,6 +23,11 @@ void control_set_program(struct process *p, struct tty *tty)
     console = tty;
 }
 
+void control_forget_console(void)
+{
+    console = NULL;
+}
+
 static void send_packet(struct control_packet *p, const char *text)
 {
     struct iovec parts[2] = {{p, sizeof(*p)}, {(void *)text, p->text_size}};

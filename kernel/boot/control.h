@@ -20,3 +20,5 @@ void control_send_exit(int wait_status);
 struct process;
 struct tty;
 void control_set_program(struct process *p, struct tty *console);
+/* Its terminal has hung up. */
+void control_forget_console(void);

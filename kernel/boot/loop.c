@@ -31,6 +31,11 @@ static void on_call_end(struct call *c, long result)
         thread_leave(t);
 }
 
+static void on_call_park(struct call *c)
+{
+    signal_kick(c->thread);
+}
+
 /* A task that no embryo explains must not go on. */
 static void refuse_stranger(const struct seccomp_notif *n)
 {
@@ -70,16 +75,12 @@ static void dispatch(const struct seccomp_notif *n)
     if (kernel.config.trace)
         c->started_ns = clock_monotonic_ns();
     call_run(c);
-    /* A signal that came before the host handed us the call could not interrupt it then. The thread
-     * may be gone by now. */
-    t = thread_find_host((pid_t)n->pid);
-    if (t && t->call && t->call->parked)
-        signal_kick(t);
 }
 
 void loop_run(void)
 {
     call_on_end = on_call_end;
+    call_on_park = on_call_park;
     while (!stopping) {
         struct seccomp_notif n;
         bool busy = call_run_woken();

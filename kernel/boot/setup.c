@@ -2,6 +2,7 @@
 #include "kernel/boot/setup.h"
 
 #include "kernel/core/kernel.h"
+#include "kernel/fs/dev/dev.h"
 
 #include <fcntl.h>
 #include <linux/capability.h>
@@ -23,7 +24,7 @@
 /* The stub's ELF file, linked into this program: boot/stub_image.S. */
 extern const char stub_image_begin[], stub_image_finish[];
 
-static const char *const image_host_names[] = {"usr",   "bin",    "sbin",   "lib",
+static const char *const image_host_names[] = {"usr",   "bin",   "sbin",   "lib",
                                                "lib32", "lib64", "libx32", "etc"};
 
 int setup_fail(struct setup_error *e, int error, const char *format, ...)
@@ -45,8 +46,8 @@ static int make_directory(const char *path, struct setup_error *e)
 }
 
 /*
- * Binds what lies at `source` in the old tree. Flags that the host has locked (nosuid, nodev, ...) stay;
- * read-only is set on all mounts below too.
+ * Binds what lies at `source` in the old tree. Flags that the host has locked (nosuid, nodev, ...)
+ * stay; read-only is set on all mounts below too.
  */
 static int bind_old(const char *source, const char *target, bool read_only, struct setup_error *e)
 {
@@ -63,13 +64,18 @@ static int bind_old(const char *source, const char *target, bool read_only, stru
     return 0;
 }
 
-static int open_path(const char *path, struct hostfd *ret, struct setup_error *e)
+static int open_flags(const char *path, int flags, struct hostfd *ret, struct setup_error *e)
 {
-    int fd = open(path, O_PATH | O_CLOEXEC);
+    int fd = open(path, flags | O_CLOEXEC);
     if (fd < 0)
         return setup_fail(e, errno, "open %s", path);
     ret->n = fd;
     return 0;
+}
+
+static int open_path(const char *path, struct hostfd *ret, struct setup_error *e)
+{
+    return open_flags(path, O_PATH, ret, e);
 }
 
 /* A private tmpfs becomes the root; the host's tree is at OLD_ROOT until the end. */
@@ -184,10 +190,11 @@ static int make_shadow(struct setup_error *e)
         r = write_stub(e);
     if (r == 0)
         r = open_path("/shadow", &kernel.shadow_dir, e);
+    /* These two are placed in tasks, which the host does with no O_PATH descriptor. */
     if (r == 0)
-        r = open_path("/shadow/root", &kernel.shadow_root, e);
+        r = open_flags("/shadow/root", O_RDONLY | O_DIRECTORY, &kernel.shadow_root, e);
     if (r == 0)
-        r = open_path("/shadow/stub", &kernel.stub, e);
+        r = open_flags("/shadow/stub", O_RDONLY, &kernel.stub, e);
     return r;
 }
 
@@ -204,6 +211,8 @@ static int mount_proc(struct setup_error *e)
 
 int setup_world(const struct spec *spec, struct world *ret, struct setup_error *e)
 {
+    /* The one device of the host that is used: what mmap(2) of the sandbox's /dev/zero maps. */
+    dev_set_zero((struct hostfd){open("/dev/zero", O_RDWR | O_CLOEXEC)});
     int r = change_root(e);
     if (r == 0)
         r = mount_proc(e);
@@ -230,8 +239,9 @@ int setup_drop_privileges(struct setup_error *e)
     for (int cap = 0; cap <= CAP_LAST_CAP; cap++)
         if (prctl(PR_CAPBSET_DROP, cap, 0, 0, 0) < 0 && errno != EINVAL)
             return setup_fail(e, errno, "drop capability %d", cap);
-    if (prctl(PR_SET_SECUREBITS, SECBIT_NOROOT | SECBIT_NOROOT_LOCKED | SECBIT_NO_SETUID_FIXUP |
-                                     SECBIT_NO_SETUID_FIXUP_LOCKED,
+    if (prctl(PR_SET_SECUREBITS,
+              SECBIT_NOROOT | SECBIT_NOROOT_LOCKED | SECBIT_NO_SETUID_FIXUP |
+                  SECBIT_NO_SETUID_FIXUP_LOCKED,
               0, 0, 0) < 0)
         return setup_fail(e, errno, "set the secure bits");
     if (syscall(SYS_capset, &header, none) < 0)

@@ -4,6 +4,7 @@
 #include "kernel/host/host.h"
 
 void (*call_on_end)(struct call *c, long result);
+void (*call_on_park)(struct call *c);
 struct call *call_current;
 
 #define POOL_MAX 256
@@ -162,6 +163,8 @@ void call_run(struct call *c)
     } else if (c->timed_out && !list_is_linked(&c->run_link)) {
         /* A handler that parks after its deadline would hang: answer as the deadline says. */
         end(c, -ETIMEDOUT);
+    } else if (call_on_park) {
+        call_on_park(c);
     }
 }
 

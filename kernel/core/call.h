@@ -164,3 +164,8 @@ bool call_run_woken(void);
 
 /* Told of each call that ends, before its answer is sent: tracing and temporary signal masks. */
 extern void (*call_on_end)(struct call *c, long result);
+/*
+ * Told of each call whose handler has just parked it: a signal that came before could not interrupt it
+ * then. May end the call.
+ */
+extern void (*call_on_park)(struct call *c);

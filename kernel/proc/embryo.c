@@ -145,6 +145,7 @@ static struct thread *born_process(struct process *creator, pid_t host_tid, pid_
     p->nice = creator->nice;
     p->oom_score_adj = creator->oom_score_adj;
     p->ioprio = creator->ioprio;
+    p->tty_dropped = creator->tty_dropped;
     timers_watch_cpu_limit(p);
     if (!e->spawn)
         process_join_group(p, e->group);
