@@ -9,7 +9,7 @@ mkdir -p a/b/c d && for i in $(seq 500); do echo "line $i needle" > a/b/$i.txt; 
 echo needle > d/hidden.log; echo '*.log' > .ignore; echo needle > .dot; seq 300000 > big; printf 'x\0needle\n' > binary
 is count "$(rg -c needle a | wc -l)" 500
 is ignore "$(rg -l needle d | wc -l) $(rg -lu needle d)" "0 d/hidden.log"
-is hidden "$(rg -l --hidden -g '.dot' needle)" ".dot"
+is hidden "$(rg -l --hidden -g '.dot' needle .)" "./.dot"
 is mmap "$(rg --mmap -c '7$' big) $(rg --no-mmap -c '7$' big)" "30000 30000"
 is threads "$(rg -j8 -l 'needle$' a | wc -l)" 500
 is replace "$(echo abc123 | rg -o '(\d+)' -r '<$1>')" "<123>"
