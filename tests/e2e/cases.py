@@ -1,0 +1,168 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the end-to-end tests share: the real program, a case with a folder of its own, one line a case.
+
+GLOVEBOX names another program than build/cli/glovebox.
+"""
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+from terminal import Terminal
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+GLOVEBOX = os.environ.get("GLOVEBOX", os.path.join(ROOT, "build/cli/glovebox"))
+LIMIT = 60  # seconds after which a run counts as hanging
+
+
+def run(*words, input=b"", env=None, **more):
+    """glovebox run WORDS... with the output as bytes."""
+    return subprocess.run([GLOVEBOX, "run", *words], input=input, env=env, capture_output=True,
+                          timeout=LIMIT, **more)
+
+
+def start(*words, **more):
+    streams = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    return subprocess.Popen([GLOVEBOX, "run", *words], **{**streams, **more})
+
+
+def stat_fields(pid):
+    """The fields of /proc/PID/stat behind the name, or None."""
+    try:
+        with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as f:
+            return f.read().rpartition(")")[2].split()
+    except OSError:
+        return None
+
+
+def descendants(pid):
+    """(pid, start time) of everything below a process."""
+    children = {}
+    for name in os.listdir("/proc"):
+        if name.isdigit():
+            fields = stat_fields(name)
+            if fields:
+                children.setdefault(int(fields[1]), []).append((int(name), fields[19]))
+    found, todo = [], [pid]
+    while todo:
+        below = children.get(todo.pop(), [])
+        found += below
+        todo += [child for child, _ in below]
+    return found
+
+
+def is_alive(process):
+    fields = stat_fields(process[0])
+    return fields is not None and fields[19] == process[1] and fields[0] not in "ZX"
+
+
+def wait_until(condition, seconds=20):
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        if condition():
+            return True
+        time.sleep(0.02)
+    return condition()
+
+
+class Case(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.mkdtemp(prefix="glovebox-e2e-")
+        self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
+
+    def path(self, name, content=None):
+        path = os.path.join(self.folder, name)
+        if content is not None:
+            with open(path, "wb") as f:
+                f.write(content if isinstance(content, bytes) else content.encode())
+        return path
+
+    def start(self, *words, **more):
+        process = start(*words, **more)
+
+        def end():
+            if process.poll() is None:
+                process.kill()
+            process.wait()
+            for stream in (process.stdin, process.stdout, process.stderr):
+                if stream:
+                    stream.close()
+        self.addCleanup(end)
+        return process
+
+    def expect(self, done, status=0, out=None, err=None):
+        said = f"stdout {done.stdout[-2000:]!r}, stderr {done.stderr[-2000:]!r}"
+        self.assertEqual(done.returncode, status, said)
+        if out is not None:
+            self.assertEqual(done.stdout, out, said)
+        if err is not None:
+            self.assertEqual(done.stderr, err, said)
+
+    def expect_refused(self, done, pattern, status=125):
+        """One line that says what is wrong and what to do."""
+        text = done.stderr.decode()
+        statuses = status if isinstance(status, tuple) else (status,)
+        self.assertIn(done.returncode, statuses, text)
+        self.assertEqual(done.stdout, b"")
+        self.assertRegex(text, r"\Aglovebox: [^\n]+: [^\n]+; [^\n]+\n\Z")
+        self.assertRegex(text, pattern)
+
+
+class Tty(Case):
+    def open(self, *words, size=(24, 80)):
+        terminal = Terminal([GLOVEBOX, "run", *words], size)
+        self.addCleanup(terminal.close)
+        return terminal
+
+
+class Lines(unittest.TestResult):
+    """Prints one line a case as it ends."""
+
+    def __init__(self):
+        super().__init__()
+        self.lines = {}
+
+    def name(self, test):
+        words = test.id().split(".")
+        return f"{words[-2].lower()}_{words[-1].removeprefix('test_')}"
+
+    def fail(self, test, error):
+        print("  " + self._exc_info_to_string(error, test).strip().replace("\n", "\n  "))
+        self.lines[self.name(getattr(test, "test_case", test))] = "FAIL"
+
+    def startTest(self, test):
+        self.lines[self.name(test)] = "ok"
+
+    def addError(self, test, error):
+        self.fail(test, error)
+
+    def addFailure(self, test, error):
+        self.fail(test, error)
+
+    def addSubTest(self, test, subtest, error):
+        if error:
+            print(f"  with {subtest._message}")
+            self.fail(subtest, error)
+
+    def addSkip(self, test, reason):
+        self.lines[self.name(test)] = f"skip: {reason}"
+
+    def stopTest(self, test):
+        name = self.name(test)
+        verdict, _, reason = self.lines[name].partition(": ")
+        print(f"{verdict} {name}" + (f": {reason}" if reason else ""), flush=True)
+
+
+def main(module):
+    """All cases of a module, or those whose name has one of the words of the command line in it."""
+    if not os.access(GLOVEBOX, os.X_OK):
+        sys.exit(f"{GLOVEBOX}: not there; build it with: ninja -C build")
+    result = Lines()
+    for case in unittest.defaultTestLoader.loadTestsFromModule(module):
+        for test in case:
+            if len(sys.argv) < 2 or any(word in result.name(test) for word in sys.argv[1:]):
+                test.run(result)
+    sys.exit(1 if "FAIL" in result.lines.values() else 0)
