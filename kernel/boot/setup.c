@@ -178,6 +178,20 @@ static int write_stub(struct setup_error *e)
     return n == (ssize_t)size ? 0 : setup_fail(e, EIO, "write the loader stub");
 }
 
+/*
+ * What execveat(2) finds at its descriptor: a mount of its own that is attached nowhere, so that ".."
+ * leads no task to what is above the tasks' root here.
+ */
+static int open_shadow_root(struct setup_error *e)
+{
+    _cleanup_close_ int tree =
+        (int)syscall(SYS_open_tree, AT_FDCWD, "/shadow/root", OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC);
+    if (tree < 0)
+        return setup_fail(e, errno, "clone the tasks' root");
+    kernel.shadow_root.n = openat(tree, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    return kernel.shadow_root.n < 0 ? setup_fail(e, errno, "open the tasks' root") : 0;
+}
+
 static int make_shadow(struct setup_error *e)
 {
     int r = make_directory("/shadow", e);
@@ -192,7 +206,7 @@ static int make_shadow(struct setup_error *e)
         r = open_path("/shadow", &kernel.shadow_dir, e);
     /* These two are placed in tasks, which the host does with no O_PATH descriptor. */
     if (r == 0)
-        r = open_flags("/shadow/root", O_RDONLY | O_DIRECTORY, &kernel.shadow_root, e);
+        r = open_shadow_root(e);
     if (r == 0)
         r = open_flags("/shadow/stub", O_RDONLY, &kernel.stub, e);
     return r;

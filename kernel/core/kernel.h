@@ -62,8 +62,8 @@ struct kernel {
     struct hostfd proc_dir;    /* the host's /proc of the kernel's PID namespace */
     struct hostfd store_dir;   /* private folder for contents */
     struct hostfd shadow_dir;  /* tmpfs with the stub and `root`, the tasks' host root */
-    struct hostfd shadow_root; /* `root` of it, O_PATH */
-    struct hostfd stub;        /* the loader stub, O_PATH */
+    struct hostfd shadow_root; /* `root` of it, with nothing above */
+    struct hostfd stub;        /* the loader stub */
     bool ending;
 };
 

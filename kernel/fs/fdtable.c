@@ -27,8 +27,18 @@ struct fdtable *fdtable_copy(const struct fdtable *t)
         free(copy);
         return NULL;
     }
+    /*
+     * The host copies its own table a moment later, and until then other threads of t may put
+     * something else at a number:
+     *
+     *   A: fork, notified            B: close(5), 5 = open(other), mmap(5)
+     *   A: the host forks            the child's 5 is the old file here, and `other` there
+     */
+    bool may_change = t->refs > 1;
     for (size_t i = 0; i < used; i++) {
         copy->entries[i] = t->entries[i];
+        if (may_change && copy->entries[i].host_slot != HOST_SLOT_NONE)
+            copy->entries[i].host_slot = HOST_SLOT_UNKNOWN;
         if (t->entries[i].file)
             file_get(t->entries[i].file);
     }

@@ -4,8 +4,8 @@
  * (CLONE_FILES), copied by fork.
  *
  * host_slot: what the host's descriptor table of the tasks holds at the same number. Only mmap(2)
- * of a file puts something there (see sys/mm.c); it is inert, since no other call that takes a
- * descriptor reaches the host.
+ * of a file and execveat(2) put something there (see sys/mm.c); it is inert, since no other call that
+ * takes a descriptor reaches the host.
  */
 #pragma once
 
@@ -13,10 +13,13 @@
 
 #define FD_LIMIT 65536 /* hard ceiling of RLIMIT_NOFILE in a sandbox */
 
+#define HOST_SLOT_NONE    0
+#define HOST_SLOT_UNKNOWN 1 /* the host has something, and mmap must not rely on what */
+
 struct fd_entry {
     struct file *file; /* NULL: free */
     bool cloexec;
-    uint64_t host_slot; /* 0: the host has nothing there; else identifies the mapped object */
+    uint64_t host_slot; /* HOST_SLOT_*, or identifies the mapped object */
 };
 
 struct fdtable {

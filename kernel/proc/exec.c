@@ -46,6 +46,12 @@ struct thread *exec_pending(const struct process *p)
     return NULL;
 }
 
+long exec_wait_for(struct call *c)
+{
+    int r = call_wait_on(c, &c->thread->process->exec_wait);
+    return r < 0 ? r : call_park(c, RESTART_NONE);
+}
+
 struct file *exec_file(const struct thread *t, int fd)
 {
     if (!t->exec || !t->exec->loading)

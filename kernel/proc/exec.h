@@ -52,6 +52,9 @@ void exec_cancel(struct thread *t);
 /* The thread of p that has one in flight, or NULL. */
 struct thread *exec_pending(const struct process *p);
 
+/* Parks c, of a thread of the same process, until that one is off; if it is not, c's thread ends. */
+long exec_wait_for(struct call *c);
+
 /* True while nothing but the stub has run in t's new address space. */
 static inline bool exec_is_loading(const struct thread *t)
 {

@@ -6,30 +6,51 @@
 
 #include "kernel/core/kernel.h"
 #include "kernel/host/host.h"
+#include "kernel/proc/embryo.h"
 #include "kernel/proc/shadow.h"
 #include "kernel/proc/space.h"
 #include "kernel/sys/args.h"
 #include "kernel/sys/handlers.h"
 
+#include <sched.h>
 #include <stdio.h>
+
+/* Whether a task of another process has the descriptor table of t. */
+static bool shares_with_others(const struct thread *t)
+{
+    const struct process *p = t->process;
+    const struct thread *other;
+    size_t own = p->embryo && p->embryo->files == t->files && (p->embryo->flags & CLONE_THREAD);
+    list_for_each(other, &p->threads, process_link)
+        own += other->files == t->files;
+    return t->files->refs > own;
+}
+
+/*
+ * Until the host has looked at the number, nothing else may come there: mmap(2) of siblings waits for
+ * an exec under way, that of others could not.
+ */
+static int place_at(struct call *c, int number, struct hostfd fd)
+{
+    struct fd_entry *e = fdtable_entry(c->thread->files, number);
+    if (!e)
+        return -EBADF;
+    if (shares_with_others(c->thread))
+        return -EAGAIN;
+    e->host_slot = HOST_SLOT_UNKNOWN;
+    return host->place_fd(c->id, fd, number);
+}
 
 /* The host must find the stub by what the registers say: by path, or by descriptor. */
 static int place_stub(struct call *c, int dirfd, const char *name, bool by_descriptor)
 {
     if (by_descriptor)
-        return host->place_fd(c->id, kernel.stub, dirfd);
+        return place_at(c, dirfd, kernel.stub);
     int r = shadow_link(name);
     /* A relative name with a descriptor: the host resolves it from the tasks' root. */
     if (r == 0 && dirfd != AT_FDCWD && name[0] != '/')
-        r = host->place_fd(c->id, kernel.shadow_root, dirfd);
+        r = place_at(c, dirfd, kernel.shadow_root);
     return r;
-}
-
-/* At most one exec of a process is under way; the others wait, and end with their threads. */
-static long wait_for_other(struct call *c)
-{
-    int r = call_wait_on(c, &c->thread->process->exec_wait);
-    return r < 0 ? r : call_park(c, RESTART_NONE);
 }
 
 static long execute(struct call *c, int dirfd, struct gaddr name_address, struct gaddr argv,
@@ -38,16 +59,16 @@ static long execute(struct call *c, int dirfd, struct gaddr name_address, struct
     struct thread *t = c->thread;
     char name[GUEST_PATH_MAX], shown[GUEST_PATH_MAX + 32];
     struct path path;
-    if (flags & ~(AT_EMPTY_PATH | AT_SYMLINK_NOFOLLOW))
-        return -EINVAL;
     /* A host signal that is under way would be lost, handlers and all: it goes first. */
     if (t->signals.kicked)
         return -ERESTARTSYS;
     if (exec_pending(t->process))
-        return wait_for_other(c);
+        return exec_wait_for(c); /* at most one of a process is under way */
     int r = args_path_at(c, name_address, flags, name);
     if (r == 0 && name[0] == '\0' && !(flags & AT_EMPTY_PATH))
         r = -ENOENT;
+    if (r == 0 && (flags & ~(AT_EMPTY_PATH | AT_SYMLINK_NOFOLLOW)))
+        r = -EINVAL;
     if (r == 0)
         r = args_walk(c, dirfd, name, WALK_EMPTY_OK | (flags & AT_SYMLINK_NOFOLLOW ? 0 : WALK_FOLLOW),
                       NULL, &path);

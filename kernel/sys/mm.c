@@ -26,11 +26,11 @@ static bool slot_is(const struct fd_entry *e, uint64_t slot)
     return e->host_slot == slot;
 }
 
-/* Identifies a host file and the right to write: never 0. */
+/* Identifies a host file and the right to write: never one of HOST_SLOT_*. */
 static uint64_t slot_of(const struct stat *st, bool writable)
 {
     uint64_t key[3] = {st->st_dev, st->st_ino, writable};
-    return map_hash_bytes(key, sizeof(key)) | 1;
+    return map_hash_bytes(key, sizeof(key)) | 2;
 }
 
 static long check_access(const struct file *f, uint64_t protection, unsigned type)
@@ -71,6 +71,8 @@ static long map_file(struct call *c, int fd, uint64_t protection, unsigned type)
     long r = check_access(f, protection, type);
     if (r < 0)
         return r;
+    if (exec_pending(c->thread->process))
+        return exec_wait_for(c); /* what the host executes may be at this number */
     /* A shared mapping may be made writable later, if the file was opened for it. */
     bool writable = type != MAP_PRIVATE && f->can_write;
     r = f->ops->map(f, writable, &content);

@@ -2,7 +2,9 @@
 /*
  * open(2), openat2(2), close(2), close_range(2).
  */
+#include "kernel/core/kernel.h"
 #include "kernel/fs/pipe.h"
+#include "kernel/host/host.h"
 #include "kernel/proc/process.h"
 #include "kernel/sys/args.h"
 #include "kernel/sys/handlers.h"
@@ -207,10 +209,19 @@ long sys_openat2(struct call *c)
 
 /*
  * The host has a descriptor at the same number if the file was mapped through it. It is inert, but it
- * keeps the content on the host's disk, so the host is let run the same close on its own table. (A
- * sibling may map another file at the number in between: its mmap then fails with EBADF, as it
- * could on Linux for a program that closes a descriptor while it maps it.)
+ * keeps the content on the host's disk, so the host is let run the same close on its own table.
+ *
+ * Not if a sibling shares the table: it could open and map another file at the number before the
+ * host closes, and would find nothing there from then on. Then the loader stub takes the place.
  */
+static bool close_on_host(struct call *c, int fd)
+{
+    if (c->thread->files->refs == 1)
+        return true;
+    host->place_fd(c->id, kernel.stub, fd);
+    return false;
+}
+
 long sys_close(struct call *c)
 {
     struct fdtable *t = c->thread->files;
@@ -218,8 +229,8 @@ long sys_close(struct call *c)
     struct fd_entry *entry = fdtable_entry(t, fd);
     if (!entry)
         return -EBADF;
-    bool on_host = entry->host_slot != 0;
-    entry->host_slot = 0;
+    bool on_host = entry->host_slot != HOST_SLOT_NONE && close_on_host(c, fd);
+    entry->host_slot = HOST_SLOT_NONE;
     int r = fdtable_close(t, fd, t);
     return r == 0 && on_host ? CALL_HOST : r;
 }
