@@ -136,8 +136,7 @@ static ssize_t uio_copy(struct uio *u, enum direction direction, char *data, siz
         ssize_t n = copy_piece(u, direction, data ? data + done : NULL, piece);
         if (n <= 0)
             return done > 0 ? (ssize_t)done : -EFAULT;
-        v->iov_base = (char *)v->iov_base + n;
-        v->iov_len -= (size_t)n;
+        iovec_advance(v, (size_t)n);
         u->left -= (size_t)n;
         done += (size_t)n;
         if ((size_t)n < piece && direction != ZERO_OUT)

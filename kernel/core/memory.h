@@ -58,6 +58,13 @@ void uio_init_kernel(struct uio *u, void *data, size_t size);
 int uio_init_guest_iov(struct uio *u, struct guest_memory m, struct gaddr iov, size_t count);
 void uio_done(struct uio *u);
 
+/* Cuts size bytes off the front. Addresses of a guest are any numbers: no arithmetic of pointers. */
+static inline void iovec_advance(struct iovec *v, size_t size)
+{
+    v->iov_base = (void *)((uintptr_t)v->iov_base + size);
+    v->iov_len -= size;
+}
+
 /*
  * Copies up to size bytes to (from) the caller's buffers and advances. The number of bytes copied,
  * less than size at the end of the buffers or at a bad page; -EFAULT when a bad page stopped it at once.

@@ -141,7 +141,8 @@ static struct thread *born_process(struct process *creator, pid_t host_tid, pid_
     e->space = NULL; /* transferred */
     e->actions = NULL;
     memcpy(p->rlimits, e->rlimits, sizeof(p->rlimits));
-    p->exit_signal = (int)(e->flags & 0xff);
+    /* An orphan at its birth is its reaper's child like any other. */
+    p->exit_signal = parent == creator ? (int)(e->flags & 0xff) : SIGCHLD;
     p->nice = creator->nice;
     p->oom_score_adj = creator->oom_score_adj;
     p->ioprio = creator->ioprio;

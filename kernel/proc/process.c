@@ -453,12 +453,14 @@ static void orphan_children(struct process *p)
             siginfo_t info = signal_info_user(child->parent_death_signal, p);
             signal_send_process(child, child->parent_death_signal, &info);
         }
+        /* As reparent_leader() of Linux: the new parent can wait for it whatever clone was asked. */
+        child->exit_signal = SIGCHLD;
         if (child->state != PROCESS_ZOMBIE)
             continue;
-        if (reaper == process_init)
-            process_reap(child);
-        else
+        if (reaper != process_init)
             signal_child_changed(child, CLD_EXITED, WEXITSTATUS(child->wait_status));
+        if (reaper == process_init || child->autoreap)
+            process_reap(child);
     }
 }
 

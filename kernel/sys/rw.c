@@ -101,8 +101,7 @@ static void uio_skip(struct uio *u, size_t size)
     while (size > 0) {
         struct iovec *v = &u->iov[u->iov_index];
         size_t part = MIN(size, v->iov_len);
-        v->iov_base = (char *)v->iov_base + part;
-        v->iov_len -= part;
+        iovec_advance(v, part);
         size -= part;
         if (v->iov_len == 0)
             u->iov_index++;

@@ -84,8 +84,7 @@ static ssize_t peek_buffer(struct uio *u)
 static void use_up(struct uio *u, size_t size)
 {
     struct iovec *v = &u->iov[u->iov_index];
-    v->iov_base = (char *)v->iov_base + size;
-    v->iov_len -= size;
+    iovec_advance(v, size);
     u->left -= size;
 }
 
