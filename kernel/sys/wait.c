@@ -2,6 +2,7 @@
 /*
  * wait4(2), waitid(2), pidfd_open(2), pidfd_send_signal(2).
  */
+#include "kernel/fs/proc/proc.h"
 #include "kernel/proc/pidfd.h"
 #include "kernel/sys/args.h"
 #include "kernel/sys/handlers.h"
@@ -247,7 +248,7 @@ long sys_pidfd_send_signal(struct call *c)
     if (!f)
         return -EBADF;
     struct process *target = pidfd_process(f, &is_pidfd);
-    if (!is_pidfd)
+    if (!is_pidfd && !proc_is_process_directory(f, &target))
         return -EBADF;
     siginfo_t info = signal_info_user(sig, t->process);
     if (c->arg[2]) {

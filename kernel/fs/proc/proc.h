@@ -43,6 +43,12 @@ int64_t proc_cpu_system_ns(void);
 /* Load over 1, 5 and 15 minutes, in 1/65536 as sysinfo(2) has it. */
 void proc_load_average(unsigned long ret[3]);
 
+/*
+ * A directory /proc/PID is a descriptor of its process: pidfd_send_signal(2). False when f is none;
+ * *ret is NULL when the process is gone.
+ */
+bool proc_is_process_directory(const struct file *f, struct process **ret);
+
 /* ---- within fs/proc ---- */
 
 struct thread *proc_caller(void);

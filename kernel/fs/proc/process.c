@@ -429,3 +429,12 @@ const struct pseudo_names proc_pid_names = {
     .collect = collect_processes,
     .find = find_process,
 };
+
+bool proc_is_process_directory(const struct file *f, struct process **ret)
+{
+    const struct pseudo_node *n = pseudo_node_of(f->inode);
+    if (!n || n->entry != proc_pid_names.entry || n->tid != 0)
+        return false;
+    *ret = proc_process(n);
+    return true;
+}

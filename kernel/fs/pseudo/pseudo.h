@@ -91,6 +91,9 @@ struct pseudo_fs {
 /* A super with this tree (borrowed for the life of the sandbox). 0 or -ENOMEM. */
 int pseudo_super_new(const struct pseudo_fs *fs, struct super **ret);
 
+/* What an inode stands for; NULL when it is of no such tree. */
+const struct pseudo_node *pseudo_node_of(const struct inode *i);
+
 /* Growing array for pseudo_names.collect. 0 or -ENOMEM. */
 struct pseudo_keys {
     uint32_t *keys;

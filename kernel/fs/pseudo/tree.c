@@ -74,6 +74,11 @@ static struct inode *node_inode(struct super *s, const struct pseudo_node *n)
     return i;
 }
 
+const struct pseudo_node *pseudo_node_of(const struct inode *i)
+{
+    return i->ops == &pseudo_ops || i->ops == &magic_link_ops ? i->private : NULL;
+}
+
 static void pseudo_release(struct inode *i)
 {
     free(i->private);
