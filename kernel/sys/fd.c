@@ -271,6 +271,8 @@ static long fcntl_file(struct call *c, struct file *f, int command)
         return F_UNLCK;
     case F_SETLEASE:
         return set_lease(c, f, call_int(c, 2));
+    case F_NOTIFY: /* nothing watches by signal; to end it is fine all the same */
+        return call_uint(c, 2) & ~DN_MULTISHOT ? -EINVAL : 0;
     case F_GET_RW_HINT:
     case F_SET_RW_HINT:
         return rw_hint(c, f, command);

@@ -349,3 +349,12 @@ TEST(a_child_maps_what_its_own_numbers_are)
     EXPECT_EQ(first_byte_mapped(a), 'a');
     EXPECT_EQ(close(a), 0);
 }
+
+TEST(a_watch_by_signal_can_be_ended_without_one)
+{
+    int directory = open(".", O_RDONLY | O_DIRECTORY);
+    ASSERT_GE(directory, 0);
+    EXPECT_EQ(fcntl(directory, F_NOTIFY, 0), 0);
+    EXPECT_EQ(fcntl(directory, F_NOTIFY, DN_MULTISHOT), 0);
+    EXPECT_ERRNO(fcntl(1234, F_NOTIFY, 0), EBADF);
+}
