@@ -32,6 +32,7 @@ struct message {
     struct ucred creds;
     struct rights *rights; /* in flight, or NULL */
     struct inet_endpoint source, destination;
+    uint8_t hop_limit, traffic_class;
     int64_t time_ns; /* CLOCK_REALTIME, for SO_TIMESTAMP */
     char data[];
 };

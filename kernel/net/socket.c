@@ -133,6 +133,16 @@ void socket_uncharge(struct socket *s, size_t size)
     socket_wake(s, SOCKET_WRITABLE);
 }
 
+size_t socket_receive_target(const struct socket *s, const struct uio *u, int flags)
+{
+    size_t target = MIN((size_t)s->receive_low, u->left);
+    if (flags & MSG_DONTWAIT)
+        return 1;
+    if ((flags & MSG_PEEK) && (flags & MSG_WAITALL))
+        target = u->left;
+    return MAX(target, (size_t)1);
+}
+
 void received_done(struct received *r)
 {
     rights_free(r->rights);

@@ -63,7 +63,9 @@ struct sending {
     struct thread *thread;        /* who sends; NULL: the kernel itself (sendfile, splice) */
     struct rights *rights;        /* not in flight yet; set to NULL when taken over */
     bool has_creds;
-    struct ucred creds; /* checked */
+    struct ucred creds;            /* checked */
+    bool has_hop_limit, has_class; /* given for this message, not the socket's */
+    int hop_limit, traffic_class;
     bool signals;       /* ret: EPIPE is to be told by SIGPIPE too */
     struct waitq *wait; /* ret, with -EAGAIN */
 };
@@ -79,6 +81,7 @@ struct received {
     struct ucred creds;
     int64_t time_ns;
     struct inet_endpoint destination;
+    int hop_limit, traffic_class;
     struct waitq *wait; /* with -EAGAIN */
 };
 
@@ -200,6 +203,12 @@ int socket_take_error(struct socket *s);
 void socket_uncharge(struct socket *s, size_t size);
 /* Room for EPOLLOUT, as sock_writeable() and unix_writable() of Linux: a quarter may be used. */
 bool socket_has_room(const struct socket *s);
+
+/*
+ * What must be there before a read of a stream gets any of it: SO_RCVLOWAT, all for a peek with
+ * MSG_WAITALL (other reads collect in pieces). Whoever does not wait gets what there is.
+ */
+size_t socket_receive_target(const struct socket *s, const struct uio *u, int flags);
 
 /* Waits of whoever still waits end: before a waitq's memory goes. */
 void socket_waitq_done(struct waitq *q);

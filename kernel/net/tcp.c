@@ -153,7 +153,6 @@ static int tcp_listen(struct socket *s, struct thread *thread, int backlog)
         return -EADDRINUSE;
     }
     s->shutdown = 0;
-    s->error = 0;
     return 0;
 }
 
@@ -210,6 +209,12 @@ static int reach(struct tcp_socket *t)
             s->state = SOCKET_CONNECTED;
         return r;
     }
+    if (inet_is_same(&t->inet.local, &t->inet.remote)) {
+        /* Its own SYN is the answer to it: a simultaneous open with itself (RFC 9293, 3.5). */
+        t->peer = tcp_of(socket_get(s));
+        s->state = SOCKET_CONNECTED;
+        return 0;
+    }
     int r = find_listener(t, &listener);
     if (r < 0)
         return r;
@@ -256,7 +261,7 @@ static int disconnect(struct tcp_socket *t)
 {
     struct socket *s = tcp_socket(t);
     struct inet_socket *i = &t->inet;
-    int error = s->state == SOCKET_CONNECTED && !tcp_is_closed(t) ? ECONNRESET : 0;
+    bool was_connected = s->state == SOCKET_CONNECTED && !tcp_is_closed(t);
     if (s->state == SOCKET_LISTENING)
         stop_listening(t);
     if (t->peer) {
@@ -271,7 +276,8 @@ static int disconnect(struct tcp_socket *t)
     message_queue_purge(&s->receive);
     s->state = SOCKET_IDLE;
     s->shutdown = 0;
-    s->error = error;
+    if (was_connected)
+        s->error = ECONNRESET;
     t->connect_open = t->fin_sent = t->fin_received = t->reset = t->has_mark = t->has_urgent =
         false;
     if (!i->port_chosen)
@@ -345,6 +351,8 @@ static int tcp_shutdown(struct socket *s, unsigned how)
         socket_fail(s, ECONNRESET);
         return 0;
     case SOCKET_IDLE:
+        s->shutdown |= how;
+        socket_wake(s, SOCKET_CHANGED);
         return -ENOTCONN;
     case SOCKET_CONNECTED:
         break;

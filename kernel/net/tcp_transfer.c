@@ -186,9 +186,7 @@ ssize_t tcp_receive(struct socket *s, struct uio *u, int flags, struct received 
         return receive_urgent(t, u, flags);
     }
     size_t available = s->receive.bytes;
-    size_t target = MAX((size_t)1, MIN((size_t)s->receive_low, u->left));
-    if ((flags & MSG_PEEK) && (flags & MSG_WAITALL))
-        target = MAX((size_t)1, u->left);
+    size_t target = socket_receive_target(s, u, flags);
     bool is_open = !s->error && !(s->shutdown & SHUTDOWN_RECEIVE);
     if (available == 0 || (available < target && is_open))
         return nothing_there(t, r);

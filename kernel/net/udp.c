@@ -37,6 +37,15 @@ static void disconnect(struct inet_socket *i)
         inet_unbind(i);
 }
 
+/* Linux binds a socket before it looks at where it is to send to. */
+static int choose_port(struct inet_socket *i)
+{
+    if (i->port)
+        return 0;
+    i->remote.port = 0;
+    return inet_bind_ephemeral(i) < 0 ? -EAGAIN : 0;
+}
+
 static int udp_connect(struct socket *s, struct thread *t, const struct net_address *a, bool wait,
                        struct waitq **ret_wait)
 {
@@ -49,7 +58,9 @@ static int udp_connect(struct socket *s, struct thread *t, const struct net_addr
         disconnect(i);
         return 0;
     }
-    int r = inet_parse(i, a, true, &remote);
+    int r = choose_port(i);
+    if (r == 0)
+        r = inet_parse(i, a, true, &remote);
     if (r < 0)
         return r;
     /* A socket that is connected again chooses its own address again. */
@@ -57,10 +68,6 @@ static int udp_connect(struct socket *s, struct thread *t, const struct net_addr
     if (!i->address_chosen)
         i->local.address = s->family == AF_INET ? inet_any4 : in6addr_any;
     r = inet_route(i, &remote, &source);
-    if (r == 0 && !i->port) {
-        i->remote.port = 0;
-        r = inet_bind_ephemeral(i) < 0 ? -EAGAIN : 0;
-    }
     if (r < 0) {
         i->local.address = old;
         return r;
@@ -83,7 +90,7 @@ static int udp_accept(struct socket *s, struct socket **ret)
 
 static int udp_name(struct socket *s, enum socket_end end, struct net_address *ret)
 {
-    if (end != OWN_END && s->state != SOCKET_CONNECTED)
+    if (end != OWN_END && (s->state != SOCKET_CONNECTED || !inet_of(s)->remote.port))
         return -ENOTCONN;
     return inet_name(s, end, ret);
 }
@@ -107,7 +114,7 @@ static int parse_destination(struct inet_socket *i, const struct net_address *a,
         copy.any.sa_family = AF_INET;
     int r = inet_parse(i, &copy, true, ret);
     if (r < 0)
-        return r;
+        return i->socket.family == AF_INET6 ? -EINVAL : r;
     return ret->port ? 0 : -EINVAL;
 }
 
@@ -156,9 +163,12 @@ static void ask_resolver(struct socket *s, const struct message *m)
 }
 
 /* As the ICMP message that comes back from a port where nobody is. */
-static void tell_unreachable(struct inet_socket *i)
+static void tell_unreachable(struct inet_socket *i, const struct inet_endpoint *where)
 {
-    bool wants = i->socket.state == SOCKET_CONNECTED || inet_option(i, IPPROTO_IP, IP_RECVERR) ||
+    bool connected = i->socket.state == SOCKET_CONNECTED;
+    if (!where->port || (connected && !inet_is_same(&i->remote, where)))
+        return;
+    bool wants = connected || inet_option(i, IPPROTO_IP, IP_RECVERR) ||
                  inet_option(i, IPPROTO_IPV6, IPV6_RECVERR);
     if (wants)
         socket_fail(&i->socket, ECONNREFUSED);
@@ -177,9 +187,9 @@ static void deliver(struct inet_socket *i, struct message *m)
         enqueue(&to->socket, m);
         return;
     }
-    message_free(m);
     if (!to)
-        tell_unreachable(i);
+        tell_unreachable(i, &m->destination);
+    message_free(m);
 }
 
 static int check_sending(struct inet_socket *i, const struct uio *u, int flags)
@@ -192,15 +202,22 @@ static int check_sending(struct inet_socket *i, const struct uio *u, int flags)
     return 0;
 }
 
+/* What the header of a packet would say. */
+static void stamp(const struct inet_socket *i, struct message *m, const struct sending *out)
+{
+    bool v6 = !IN6_IS_ADDR_V4MAPPED(&m->destination.address);
+    int limit =
+        v6 ? inet_option(i, IPPROTO_IPV6, IPV6_UNICAST_HOPS) : inet_option(i, IPPROTO_IP, IP_TTL);
+    int class = v6 ? inet_option(i, IPPROTO_IPV6, IPV6_TCLASS) : inet_option(i, IPPROTO_IP, IP_TOS);
+    m->hop_limit = (uint8_t)(out->has_hop_limit ? out->hop_limit : limit);
+    m->traffic_class = (uint8_t)(out->has_class ? out->traffic_class : class);
+}
+
 static ssize_t udp_send(struct socket *s, struct uio *u, int flags, struct sending *out)
 {
     struct inet_socket *i = inet_of(s);
     struct inet_endpoint source, destination;
-    int r = 0;
-    if (!i->port) {
-        i->remote.port = 0;
-        r = inet_bind_ephemeral(i) < 0 ? -EAGAIN : 0;
-    }
+    int r = choose_port(i);
     if (r == 0)
         r = check_sending(i, u, flags);
     if (r == 0)
@@ -225,6 +242,7 @@ static ssize_t udp_send(struct socket *s, struct uio *u, int flags, struct sendi
     source.port = i->local.port;
     m->source = source;
     m->destination = destination;
+    stamp(i, m, out);
     deliver(i, m);
     return (ssize_t)size;
 }
@@ -236,6 +254,8 @@ static void fill_received(const struct inet_socket *i, const struct message *m, 
     bool v6 = i->socket.family == AF_INET6;
     inet_format(i->socket.family, &m->source, &r->from);
     r->destination = m->destination;
+    r->hop_limit = m->hop_limit;
+    r->traffic_class = m->traffic_class;
     r->has_destination = v6 ? inet_option(i, IPPROTO_IPV6, IPV6_RECVPKTINFO)
                             : inet_option(i, IPPROTO_IP, IP_PKTINFO);
     r->has_hop_limit = v6 ? inet_option(i, IPPROTO_IPV6, IPV6_RECVHOPLIMIT)

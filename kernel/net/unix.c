@@ -153,9 +153,7 @@ static bool may_send_to(const struct unix_socket *u, const struct unix_socket *t
     return !to->peer || to->peer == u;
 }
 
-/* What a datagram socket was connected to is no longer its peer: unix_dgram_disconnected() of
- * Linux. */
-static void drop_datagrams(struct unix_socket *u, struct unix_socket *old)
+void unix_drop_datagrams(struct unix_socket *u, struct unix_socket *old)
 {
     if (u->socket.receive.count == 0)
         return;
@@ -187,7 +185,7 @@ static int connect_datagram(struct socket *s, struct thread *t, const struct net
         socket_get(&old->socket);
         unix_set_peer(u, peer);
         if (old != peer)
-            drop_datagrams(u, old);
+            unix_drop_datagrams(u, old);
         socket_put(&old->socket);
     } else {
         unix_set_peer(u, peer);
@@ -206,7 +204,8 @@ static int unix_accept(struct socket *s, struct socket **ret)
         return -EINVAL;
     struct socket *connection = socket_accept_pop(s);
     if (!connection)
-        return s->shutdown & SHUTDOWN_RECEIVE ? -EINVAL : -EAGAIN;
+        return (s->shutdown & SHUTDOWN_RECEIVE) && !(s->file->flags & O_NONBLOCK) ? -EINVAL
+                                                                                  : -EAGAIN;
     waitq_wake(&unix_of(s)->space, SOCKET_WRITABLE);
     *ret = connection;
     return 0;
@@ -314,7 +313,8 @@ static void refuse_waiting(struct unix_socket *u)
 static void unix_release(struct socket *s)
 {
     struct unix_socket *u = unix_of(s), *peer = u->peer;
-    bool unread = s->receive.count > 0;
+    /* Linux takes a first message without data for none. */
+    bool unread = s->receive.bytes > 0 || s->receive.count > 1;
     s->dead = true;
     s->shutdown = SHUTDOWN_BOTH;
     unix_unbind(u);

@@ -58,6 +58,9 @@ void unix_set_peer(struct unix_socket *u, struct unix_socket *peer); /* NULL: no
 /* Datagrams: the queue of `to` is too long for one more from u. */
 bool unix_queue_is_full(const struct unix_socket *to);
 
+/* `old` is no longer the peer of u, a datagram socket: what u has received is lost. */
+void unix_drop_datagrams(struct unix_socket *u, struct unix_socket *old);
+
 /* unix_send.c, unix_receive.c */
 ssize_t unix_send_stream(struct socket *s, struct uio *u, int flags, struct sending *m);
 ssize_t unix_send_packet(struct socket *s, struct uio *u, int flags, struct sending *m);

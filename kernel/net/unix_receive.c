@@ -60,8 +60,11 @@ static ssize_t nothing_there(struct socket *s, struct received *r)
     int error = socket_take_error(s);
     if (error < 0)
         return error;
-    if (s->shutdown & SHUTDOWN_RECEIVE)
+    if (s->shutdown & SHUTDOWN_RECEIVE) {
+        /* Linux gives credentials, of all zeros, with the end of a stream too. */
+        r->has_creds = s->pass_creds;
         return 0;
+    }
     r->wait = &s->wait;
     return -EAGAIN;
 }
@@ -92,9 +95,7 @@ ssize_t unix_receive_stream(struct socket *s, struct uio *u, int flags, struct r
         return -EINVAL;
     if (flags & MSG_OOB)
         return -EOPNOTSUPP;
-    size_t target = MAX((size_t)1, MIN((size_t)s->receive_low, u->left));
-    if (peek && (flags & MSG_WAITALL))
-        target = MAX((size_t)1, u->left);
+    size_t target = socket_receive_target(s, u, flags);
     /* Files and errors end a read early; short of those, less than the target is nothing. */
     bool is_open = !s->error && !(s->shutdown & SHUTDOWN_RECEIVE);
     if (s->receive.count == 0 || (target > 1 && s->receive.bytes < target && is_open))

@@ -158,8 +158,11 @@ ssize_t unix_send_packet(struct socket *s, struct uio *u, int flags, struct send
         return -ENOTCONN;
     if (flags & MSG_OOB)
         return -EOPNOTSUPP;
-    if (is_too_large(s, u))
-        return -EMSGSIZE;
+    r = s->pass_creds ? unix_autobind(unix_of(s)) : 0;
+    if (r == 0 && is_too_large(s, u))
+        r = -EMSGSIZE;
+    if (r < 0)
+        return r;
     if ((s->shutdown & SHUTDOWN_SEND) || !peer || peer->socket.dead ||
         (peer->socket.shutdown & SHUTDOWN_RECEIVE))
         return -EPIPE;
@@ -167,18 +170,14 @@ ssize_t unix_send_packet(struct socket *s, struct uio *u, int flags, struct send
     return r < 0 ? r : deliver(s, &peer->socket, u, out);
 }
 
-static int find_receiver(struct socket *s, struct sending *out, struct unix_socket **ret)
+/* The one it is connected to; who has closed is let go of. */
+static int find_peer(struct socket *s, struct unix_socket **ret)
 {
     struct unix_socket *u = unix_of(s);
-    if (out->to && out->to->size > 0) {
-        int r = unix_check_address(out->to);
-        if (r < 0)
-            return r;
-        return out->thread ? unix_find(u, out->thread, out->to, ret) : -EINVAL;
-    }
     if (!u->peer)
         return -ENOTCONN;
     if (u->peer->socket.dead) {
+        unix_drop_datagrams(u, u->peer);
         unix_set_peer(u, NULL);
         s->state = SOCKET_IDLE;
         return -ECONNREFUSED;
@@ -187,18 +186,28 @@ static int find_receiver(struct socket *s, struct sending *out, struct unix_sock
     return 0;
 }
 
-ssize_t unix_send_datagram(struct socket *s, struct uio *u, int flags, struct sending *out)
+static int check_datagram(struct socket *s, const struct uio *u, int flags,
+                          const struct net_address *to)
 {
-    struct unix_socket *to;
     if (flags & MSG_OOB)
         return -EOPNOTSUPP;
     int r = s->pass_creds ? unix_autobind(unix_of(s)) : 0;
+    if (r == 0 && to)
+        r = unix_check_address(to);
     if (r == 0)
         r = is_too_large(s, u) ? -EMSGSIZE : socket_take_error(s);
-    if (r == 0 && (s->shutdown & SHUTDOWN_SEND))
-        r = -EPIPE;
-    if (r == 0)
-        r = find_receiver(s, out, &to);
+    return r == 0 && (s->shutdown & SHUTDOWN_SEND) ? -EPIPE : r;
+}
+
+ssize_t unix_send_datagram(struct socket *s, struct uio *u, int flags, struct sending *out)
+{
+    const struct net_address *address = out->to && out->to->size > 0 ? out->to : NULL;
+    struct unix_socket *to;
+    int r = check_datagram(s, u, flags, address);
+    if (r == 0 && address)
+        r = out->thread ? unix_find(unix_of(s), out->thread, address, &to) : -EINVAL;
+    else if (r == 0)
+        r = find_peer(s, &to);
     if (r < 0)
         return r;
     if (to->peer && to->peer != unix_of(s))

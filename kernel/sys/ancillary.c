@@ -8,7 +8,6 @@
 #include <netinet/ip.h>
 
 #define LOOPBACK_INDEX 1
-#define LOOPBACK_TTL   64
 
 /* ---- sending ---- */
 
@@ -64,12 +63,46 @@ static int read_creds(const struct call *c, const char *data, size_t size, struc
     return 0;
 }
 
+/* ip(7), ipv6(7): of these fields only two can be seen by who receives on loopback. */
+static int read_packet_field(const struct socket *s, const struct cmsghdr *h, const char *data,
+                             size_t size, struct sending *out)
+{
+    bool v6 = h->cmsg_level == IPPROTO_IPV6 && s->family == AF_INET6;
+    int value, least;
+    if (s->type != SOCK_DGRAM || (!v6 && h->cmsg_level != IPPROTO_IP))
+        return 0;
+    bool is_limit = h->cmsg_type == (v6 ? IPV6_HOPLIMIT : IP_TTL);
+    bool is_class = h->cmsg_type == (v6 ? IPV6_TCLASS : IP_TOS);
+    if (!is_limit && !is_class)
+        return 0;
+    bool is_byte = is_class && !v6 && size == 1;
+    if (size != sizeof(value) && !is_byte)
+        return -EINVAL;
+    if (is_byte)
+        value = (unsigned char)data[0];
+    else
+        memcpy(&value, data, sizeof(value));
+    /* -1 is the socket's own value, which IPv4 has no word for; a limit of 0 goes nowhere there. */
+    least = v6 ? -1 : is_limit;
+    if (value < least || value > 255)
+        return -EINVAL;
+    if (is_limit && value >= 0) {
+        out->has_hop_limit = true;
+        out->hop_limit = value;
+    } else if (value >= 0) {
+        out->has_class = true;
+        out->traffic_class = value;
+    }
+    return 0;
+}
+
 static int read_one(const struct call *c, const struct socket *s, const struct cmsghdr *h,
                     const char *data, struct sending *out)
 {
     size_t size = h->cmsg_len - sizeof(*h);
-    /* Of the ancillary data of packets nothing changes anything on loopback. */
-    if (h->cmsg_level != SOL_SOCKET || (s->family != AF_UNIX && s->family != AF_NETLINK))
+    if (s->family == AF_INET || s->family == AF_INET6)
+        return read_packet_field(s, h, data, size, out);
+    if (h->cmsg_level != SOL_SOCKET)
         return 0;
     switch (h->cmsg_type) {
     case SCM_RIGHTS:
@@ -174,8 +207,8 @@ static void put_destination(struct call *c, const struct socket *s, const struct
 static void put_packet_fields(struct call *c, const struct socket *s, const struct received *r,
                               struct ancillary_room *room)
 {
-    int limit = LOOPBACK_TTL, class = 0;
-    unsigned char tos = 0;
+    int limit = r->hop_limit, class = r->traffic_class;
+    unsigned char tos = (unsigned char)class;
     bool v6 = s->family == AF_INET6;
     if (r->has_hop_limit)
         put(c, room, v6 ? IPPROTO_IPV6 : IPPROTO_IP, v6 ? IPV6_HOPLIMIT : IP_TTL, &limit,

@@ -32,8 +32,7 @@ static void skip(struct uio *u, uint64_t size)
     while (size > 0 && u->iov_index < u->iov_count) {
         struct iovec *v = &u->iov[u->iov_index];
         size_t part = MIN(size, v->iov_len);
-        v->iov_base = (char *)v->iov_base + part;
-        v->iov_len -= part;
+        iovec_advance(v, part);
         size -= part;
         if (v->iov_len == 0)
             u->iov_index++;
@@ -99,8 +98,13 @@ static long send_view(struct call *c, struct socket_call *sc, struct message_vie
         r = socket_read_address(c, v->name, v->name_size, &to);
         m.to = &to;
     }
-    /* What went with the first byte must not go again with those after it. */
-    if (r == 0 && sc->done == 0)
+    /*
+     * What went with the first byte must not go again with those after it; and a packet socket that
+     * can't send does not look at it.
+     */
+    const struct socket *s = sc->socket;
+    bool fails = s->type == SOCK_SEQPACKET && (s->error || s->state != SOCKET_CONNECTED);
+    if (r == 0 && sc->done == 0 && !fails)
         r = ancillary_read(c, sc->socket, v->control, v->control_size, &m);
     long result = r < 0 ? r : transmit(c, sc, &v->uio, flags, &m);
     rights_free(m.rights);

@@ -749,6 +749,27 @@ TEST(an_ipv4_address_is_wrong_for_an_ipv6_socket)
     EXPECT_ERRNO(connect(fd, (struct sockaddr *)&a6, sizeof(a6)), EAFNOSUPPORT);
 }
 
+TEST(a_socket_can_be_connected_to_itself)
+{
+    char c = 0;
+    int fd = bound_socket(SOCK_STREAM);
+    ASSERT_EQ(connect_port(fd, port_of(fd)), 0);
+    EXPECT_EQ(write(fd, "x", 1), 1);
+    EXPECT_EQ(read(fd, &c, 1), 1);
+    EXPECT_EQ(c, 'x');
+    EXPECT_EQ(shutdown(fd, SHUT_WR), 0);
+    EXPECT_EQ(read(fd, &c, 1), 0);
+}
+
+TEST(shutdown_before_connecting_is_noted)
+{
+    char c;
+    int fd = socket(AF_INET, SOCK_STREAM, 0);
+    EXPECT_ERRNO(shutdown(fd, SHUT_RDWR), ENOTCONN);
+    EXPECT_EQ(all_events_of(fd), POLLIN | POLLOUT | POLLHUP | POLLRDHUP);
+    EXPECT_EQ(recv(fd, &c, 1, MSG_DONTWAIT), 0);
+}
+
 TEST(tcp_info_tells_the_state)
 {
     struct tcp_info info;

@@ -309,6 +309,56 @@ TEST(the_destination_can_be_asked_for)
     EXPECT_EQ(info.ipi_ifindex, 1);
 }
 
+/* Sends with this hop limit in the message itself (-1: none), and says which one arrived. */
+static int hop_limit_of(int from, int to, int limit)
+{
+    union {
+        char bytes[256];
+        struct cmsghdr align;
+    } control;
+    struct sockaddr_in a = loopback(port_of(to));
+    struct iovec v = {big, 1};
+    struct msghdr h = {.msg_iov = &v, .msg_iovlen = 1, .msg_name = &a, .msg_namelen = sizeof(a)};
+    if (limit >= 0) {
+        h.msg_control = &control;
+        h.msg_controllen = CMSG_SPACE(sizeof(limit));
+        struct cmsghdr *c = CMSG_FIRSTHDR(&h);
+        *c = (struct cmsghdr){
+            .cmsg_len = CMSG_LEN(sizeof(limit)), .cmsg_level = IPPROTO_IP, .cmsg_type = IP_TTL};
+        memcpy(CMSG_DATA(c), &limit, sizeof(limit));
+    }
+    if (sendmsg(from, &h, 0) != 1)
+        return -errno;
+    h.msg_control = &control;
+    h.msg_controllen = sizeof(control);
+    EXPECT_EQ(recvmsg(to, &h, 0), 1);
+    struct cmsghdr *c = CMSG_FIRSTHDR(&h);
+    ASSERT_TRUE(c != NULL);
+    EXPECT_EQ(c->cmsg_type, IP_TTL);
+    memcpy(&limit, CMSG_DATA(c), sizeof(limit));
+    return limit;
+}
+
+TEST(the_hop_limit_arrives)
+{
+    int a = bound_socket(SOCK_DGRAM), b = bound_socket(SOCK_DGRAM);
+    set_int(b, IPPROTO_IP, IP_RECVTTL, 1);
+    EXPECT_EQ(hop_limit_of(a, b, -1), 64);
+    EXPECT_EQ(hop_limit_of(a, b, 7), 7);
+    set_int(a, IPPROTO_IP, IP_TTL, 3);
+    EXPECT_EQ(hop_limit_of(a, b, -1), 3);
+    EXPECT_EQ(hop_limit_of(a, b, 256), -EINVAL);
+}
+
+TEST(a_refusal_of_another_address_is_not_the_peers)
+{
+    int fd = bound_socket(SOCK_DGRAM), peer = bound_socket(SOCK_DGRAM);
+    ASSERT_EQ(connect_port(fd, port_of(peer)), 0);
+    EXPECT_EQ(send_port(fd, closed_port(), "x", 1), 1);
+    usleep(10000);
+    EXPECT_EQ(get_int(fd, SOL_SOCKET, SO_ERROR), 0);
+}
+
 TEST(the_time_of_arrival_can_be_asked_for)
 {
     union {

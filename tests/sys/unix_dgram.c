@@ -194,6 +194,16 @@ TEST(a_closed_pair_refuses_without_a_signal)
     EXPECT_ERRNO(recv(pair[0], &c, 1, MSG_DONTWAIT), EAGAIN);
 }
 
+TEST(a_refusal_loses_what_was_received)
+{
+    char c;
+    open_pair(SOCK_DGRAM);
+    EXPECT_EQ(send(pair[1], "x", 1, 0), 1);
+    close(pair[1]);
+    EXPECT_ERRNO(send(pair[0], "x", 1, 0), ECONNREFUSED);
+    EXPECT_ERRNO(recv(pair[0], &c, 1, MSG_DONTWAIT), EAGAIN);
+}
+
 TEST(messages_outlive_their_sender)
 {
     char back[8] = "";

@@ -594,6 +594,16 @@ TEST(a_low_water_mark_holds_reads_back)
     EXPECT_EQ(read(pair[1], back, 8), 4);
 }
 
+TEST(a_read_that_does_not_wait_takes_what_there_is)
+{
+    char back[8];
+    open_pair(SOCK_STREAM);
+    set_int(pair[1], SOL_SOCKET, SO_RCVLOWAT, 4);
+    EXPECT_EQ(write(pair[0], "abc", 3), 3);
+    EXPECT_EQ(recv(pair[1], back, 8, MSG_PEEK | MSG_WAITALL | MSG_DONTWAIT), 3);
+    EXPECT_EQ(recv(pair[1], back, 8, MSG_DONTWAIT), 3);
+}
+
 TEST(urgent_data_is_not_to_be_had)
 {
     char c;
