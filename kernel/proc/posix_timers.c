@@ -147,6 +147,8 @@ static int check_event(const struct thread *creator, const struct sigevent *even
     case NOTIFY_NONE:
         return 0;
     case NOTIFY_THREAD_ID:
+        /* libc names a helper thread that it has only just made. */
+        process_settle_embryo(creator->process);
         t = thread_find(event->_sigev_un._tid);
         if (!t || t->process != creator->process)
             return -EINVAL;
