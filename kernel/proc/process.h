@@ -49,6 +49,7 @@ struct address_space {
     char *cmdline;            /* NUL-separated, as exec got it (scripts: with the interpreter) */
     size_t cmdline_size;
     struct map mapped_files;  /* host inode number -> struct mapped_file, see proc/space.c */
+    size_t tidy_count;        /* of mapped_files, for the next look at them */
     uint64_t stub_start, stub_end; /* where the loader stub lies: hidden from /proc/PID/maps */
     uint64_t handler, restorer;    /* its signal entry and return */
     bool dumpable;

@@ -2,9 +2,14 @@
 #include "kernel/proc/space.h"
 
 #include "kernel/core/kernel.h"
+#include "kernel/host/host.h"
 
 #include <dirent.h>
 #include <stdio.h>
+
+#define MAPS_TEXT_MAX (4u << 20)
+#define TIDY_MIN      128           /* so many files are not worth a look */
+#define SETTLED_NS    NSEC_PER_SEC  /* by then the host has run an mmap that was let through */
 
 struct address_space *space_new(void)
 {
@@ -57,6 +62,7 @@ static int note(struct address_space *s, uint64_t host_ino, struct path path, st
         return -ENOMEM;
     m->path = path_get(path);
     m->inode = inode_get(inode);
+    m->noted_ns = clock_monotonic_ns();
     struct mapped_file *old = map_get(&s->mapped_files, host_ino);
     if (map_set(&s->mapped_files, host_ino, m) < 0) {
         mapped_file_free(m);
@@ -72,10 +78,87 @@ void space_note_mapping(struct address_space *s, const struct file *f, struct ho
     struct stat st;
     if (fstat(fd.n, &st) < 0)
         return;
-    const struct mapped_file *old = map_get(&s->mapped_files, st.st_ino);
-    if (old && old->inode == f->inode && path_is_same(old->path, f->path))
+    struct mapped_file *old = map_get(&s->mapped_files, st.st_ino);
+    if (old && old->inode == f->inode && path_is_same(old->path, f->path)) {
+        old->noted_ns = clock_monotonic_ns();
         return;
+    }
     note(s, st.st_ino, f->path, f->inode);
+}
+
+/* ---- forgetting ---- */
+
+/* Adds the inode of each line of a maps file, "start-end perms offset dev inode name", to set. */
+static int collect_inodes(const char *text, struct map *set)
+{
+    for (const char *line = text; *line; line += strcspn(line, "\n"), line += *line == '\n') {
+        unsigned long inode;
+        if (sscanf(line, "%*x-%*x %*4s %*x %*x:%*x %lu", &inode) != 1)
+            return -EIO;
+        if (inode != 0 && map_set(set, inode, set) < 0)
+            return -ENOMEM;
+    }
+    return 0;
+}
+
+/* The inodes of all files that p maps on the host. */
+static int read_inodes(const struct process *p, struct map *set)
+{
+    char name[32];
+    _cleanup_free_ char *text = malloc(MAPS_TEXT_MAX);
+    if (!text)
+        return -ENOMEM;
+    snprintf(name, sizeof(name), "%d/maps", p->host_pid);
+    ssize_t n = host->read_proc(name, text, MAPS_TEXT_MAX);
+    if (n < 0)
+        return (int)n;
+    return (size_t)n + 1 >= MAPS_TEXT_MAX ? -EFBIG : collect_inodes(text, set);
+}
+
+static bool is_alone(const struct thread *t)
+{
+    const struct process *p = t->process;
+    return p->space->refs == 1 && p->threads.next->next == &p->threads && !p->embryo;
+}
+
+/* Some that are older than newest_ns and not in `mapped`: how many. */
+static size_t forget_some(struct map *files, const struct map *mapped, int64_t newest_ns)
+{
+    uint64_t gone[64], key;
+    size_t count = 0, cursor = 0;
+    void *value;
+    while (count < ARRAY_SIZE(gone) && map_next(files, &cursor, &key, &value)) {
+        const struct mapped_file *m = value;
+        if (!map_get(mapped, key) && m->noted_ns <= newest_ns)
+            gone[count++] = key;
+    }
+    for (size_t i = 0; i < count; i++)
+        mapped_file_free(map_remove(files, gone[i]));
+    return count;
+}
+
+bool space_forget_unmapped(const struct thread *t)
+{
+    struct map mapped = {0};
+    size_t forgotten = 0;
+    int64_t newest_ns = is_alone(t) ? INT64_MAX : clock_monotonic_ns() - SETTLED_NS;
+    /* If that can't be known, what is noted stays. */
+    if (read_inodes(t->process, &mapped) == 0) {
+        size_t n;
+        while ((n = forget_some(&t->process->space->mapped_files, &mapped, newest_ns)) > 0)
+            forgotten += n;
+    }
+    map_done(&mapped);
+    return forgotten > 0;
+}
+
+void space_tidy(const struct thread *t)
+{
+    struct address_space *s = t->process->space;
+    if (s->mapped_files.count < MAX(s->tidy_count, (size_t)TIDY_MIN))
+        return;
+    space_forget_unmapped(t);
+    s->tidy_count = s->mapped_files.count * 2;
 }
 
 void space_set_program(struct address_space *s, struct path exe, struct file *exe_file,

@@ -7,10 +7,15 @@
 
 #include "kernel/proc/process.h"
 
-/* A file that was mapped: how /proc/PID/maps finds its name. Keyed by the host's inode number. */
+/*
+ * A file that was mapped: how /proc/PID/maps finds its name, and what keeps a removed file charged
+ * while its pages can be seen. Keyed by the host's inode number. Nobody tells when a mapping goes, so
+ * the host is asked when there are many, or when there is no room for a file.
+ */
 struct mapped_file {
     struct path path; /* counted; mount NULL for anonymous files */
     struct inode *inode;
+    int64_t noted_ns;
 };
 
 #define SPACE_MAPPED_FILES_MAX 4096
@@ -19,6 +24,15 @@ struct address_space *space_copy(const struct address_space *s);
 
 /* Notes that f was mapped through the host descriptor. Failing to is no error: maps shows no name. */
 void space_note_mapping(struct address_space *s, const struct file *f, struct hostfd fd);
+
+/*
+ * Forgets files that are mapped no more by the process of t, which calls right now. Those of siblings
+ * whose mmap may not have run yet stay. True if any was forgotten.
+ */
+bool space_forget_unmapped(const struct thread *t);
+
+/* As above, when there are twice as many as the last time. */
+void space_tidy(const struct thread *t);
 
 /* The program of a new space. Counts path; takes over the file and the command line. */
 void space_set_program(struct address_space *s, struct path exe, struct file *exe_file,

@@ -75,7 +75,10 @@ static long map_file(struct call *c, int fd, uint64_t protection, unsigned type)
         return exec_wait_for(c); /* what the host executes may be at this number */
     /* A shared mapping may be made writable later, if the file was opened for it. */
     bool writable = type != MAP_PRIVATE && f->can_write;
+    space_tidy(c->thread);
     r = f->ops->map(f, writable, &content);
+    if (r == -ENOMEM && space_forget_unmapped(c->thread))
+        r = f->ops->map(f, writable, &content);
     if (r < 0)
         return r;
     if (fstat(content.n, &st) < 0)

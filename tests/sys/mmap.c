@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tests/harness/harness.h"
+
+#include <fcntl.h>
+#include <pthread.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+
+#define THREADS 4
+#define ROUNDS  400
+
+static int open_big(const char *name, off_t size)
+{
+    int fd = open(name, O_RDWR | O_CREAT | O_EXCL, 0600);
+    ASSERT_GE(fd, 0);
+    ASSERT_EQ(ftruncate(fd, size), 0);
+    return fd;
+}
+
+TEST(what_a_file_cannot_be_mapped_for)
+{
+    int fd = open_big("file", 8192), reader = open("file", O_RDONLY),
+        writer = open("file", O_WRONLY);
+    int path = open("file", O_PATH), directory = open(".", O_RDONLY), ends[2];
+    ASSERT_EQ(pipe(ends), 0);
+    const int both = PROT_READ | PROT_WRITE;
+#define EXPECT_MAP_ERRNO(size, protection, flags, fd, offset, expected) \
+    EXPECT_ERRNO((intptr_t)mmap(NULL, size, protection, flags, fd, offset), expected)
+    EXPECT_MAP_ERRNO(4096, PROT_READ, MAP_SHARED, writer, 0, EACCES);
+    EXPECT_MAP_ERRNO(4096, PROT_READ, MAP_PRIVATE, writer, 0, EACCES);
+    EXPECT_MAP_ERRNO(4096, both, MAP_SHARED, reader, 0, EACCES);
+    EXPECT_MAP_ERRNO(4096, PROT_READ, MAP_SHARED, directory, 0, ENODEV);
+    EXPECT_MAP_ERRNO(4096, PROT_READ, MAP_SHARED, ends[0], 0, ENODEV);
+    EXPECT_MAP_ERRNO(4096, PROT_READ, MAP_SHARED, path, 0, EBADF);
+    EXPECT_MAP_ERRNO(4096, PROT_READ, MAP_SHARED, 1234, 0, EBADF);
+    EXPECT_MAP_ERRNO(4096, PROT_READ, MAP_SHARED, fd, 1, EINVAL);
+    EXPECT_MAP_ERRNO(0, PROT_READ, MAP_SHARED, fd, 0, EINVAL);
+    EXPECT_MAP_ERRNO(4096, PROT_READ, 0, fd, 0, EINVAL);
+    void *p = mmap(NULL, 4096, both, MAP_PRIVATE, reader, 0);
+    EXPECT_TRUE(p != MAP_FAILED);
+}
+
+TEST(a_shared_mapping_and_the_file_are_one)
+{
+    int fd = open_big("file", 8192);
+    char *p = mmap(NULL, 8192, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0), read_back[4];
+    ASSERT_TRUE(p != MAP_FAILED);
+    memcpy(p + 4095, "mmap", 4);
+    EXPECT_EQ(pread(fd, read_back, 4, 4095), 4);
+    EXPECT_EQ(memcmp(read_back, "mmap", 4), 0);
+    EXPECT_EQ(pwrite(fd, "file", 4, 100), 4);
+    EXPECT_EQ(memcmp(p + 100, "file", 4), 0);
+    EXPECT_EQ(msync(p, 8192, MS_SYNC), 0);
+    EXPECT_EQ(unlink("file"), 0);
+    EXPECT_EQ(close(fd), 0);
+    p[0] = 'x';
+    EXPECT_EQ(p[0], 'x');
+}
+
+/* More in all than a sandbox's disk has; only one of them is there at a time. */
+TEST(files_that_were_mapped_and_removed_take_no_room)
+{
+    for (int i = 0; i < 8; i++) {
+        int fd = open_big("big", 3LL << 30);
+        char *p = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 1LL << 30);
+        ASSERT_TRUE(p != MAP_FAILED);
+        *p = 'x';
+        ASSERT_EQ(munmap(p, 4096), 0);
+        ASSERT_EQ(close(fd), 0);
+        ASSERT_EQ(unlink("big"), 0);
+    }
+}
+
+/*
+ * Threads that open, map and close files at numbers that they take from each other, and forks in
+ * between: each mapping shows the file that its descriptor stood for.
+ */
+
+static volatile bool stop;
+
+static void make_file(const char *name, char letter)
+{
+    char text[64];
+    int fd = open(name, O_WRONLY | O_CREAT, 0600);
+    memset(text, letter, sizeof(text));
+    ASSERT_EQ(write(fd, text, sizeof(text)), sizeof(text));
+    close(fd);
+}
+
+/* The first letter of what fd maps, or what went wrong. */
+static int mapped_letter(int fd)
+{
+    const char *p = mmap(NULL, 4096, PROT_READ, MAP_PRIVATE, fd, 0);
+    if (p == MAP_FAILED)
+        return -errno;
+    int letter = p[0];
+    munmap((void *)p, 4096);
+    return letter;
+}
+
+static bool one_round(char letter)
+{
+    char name[2] = {letter, 0};
+    int fd = open(name, O_RDONLY);
+    bool right = fd >= 0 && mapped_letter(fd) == letter && mapped_letter(fd) == letter;
+    close(fd);
+    return right;
+}
+
+static void *map_often(void *argument)
+{
+    long wrong = 0;
+    for (int i = 0; i < ROUNDS; i++)
+        wrong += !one_round((char)(uintptr_t)argument);
+    return (void *)wrong;
+}
+
+static void *map_on(void *argument)
+{
+    long wrong = 0;
+    while (!stop)
+        wrong += !one_round((char)(uintptr_t)argument);
+    return (void *)wrong;
+}
+
+static void start(pthread_t threads[THREADS], void *(*run)(void *))
+{
+    for (int i = 0; i < THREADS; i++) {
+        char name[2] = {(char)('a' + i), 0};
+        make_file(name, name[0]);
+        ASSERT_EQ(pthread_create(&threads[i], NULL, run, (void *)(uintptr_t)name[0]), 0);
+    }
+}
+
+static void finish(pthread_t threads[THREADS])
+{
+    for (int i = 0; i < THREADS; i++) {
+        void *wrong;
+        pthread_join(threads[i], &wrong);
+        EXPECT_EQ((uintptr_t)wrong, 0);
+    }
+}
+
+TEST(closing_and_mapping_at_the_same_numbers)
+{
+    pthread_t threads[THREADS];
+    start(threads, map_often);
+    finish(threads);
+}
+
+TEST(forks_between_mappings_of_siblings)
+{
+    pthread_t threads[THREADS];
+    int wrong = 0;
+    make_file("main", 'm');
+    start(threads, map_on);
+    for (int i = 0; i < 50; i++) {
+        int fd = open("main", O_RDONLY), status = -1;
+        wrong += mapped_letter(fd) != 'm';
+        pid_t child = fork();
+        if (child == 0)
+            _exit(mapped_letter(fd) != 'm' || mapped_letter(fd) != 'm');
+        EXPECT_EQ(waitpid(child, &status, 0), child);
+        wrong += status != 0;
+        close(fd);
+    }
+    stop = true;
+    finish(threads);
+    EXPECT_EQ(wrong, 0);
+}
