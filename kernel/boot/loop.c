@@ -40,7 +40,7 @@ static void on_call_park(struct call *c)
 static void refuse_stranger(const struct seccomp_notif *n)
 {
     if (host->is_valid(n->id))
-        host->signal_thread((pid_t)n->pid, (pid_t)n->pid, SIGKILL);
+        host->signal_thread(0, (pid_t)n->pid, SIGKILL);
     host->answer(n->id, -ENOSYS);
 }
 
@@ -79,6 +79,7 @@ static void dispatch(const struct seccomp_notif *n)
 
 void loop_run(void)
 {
+    call_may_run = exec_may_run;
     call_on_end = on_call_end;
     call_on_park = on_call_park;
     while (!stopping) {

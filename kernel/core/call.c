@@ -3,6 +3,7 @@
 
 #include "kernel/host/host.h"
 
+bool (*call_may_run)(struct call *c);
 void (*call_on_end)(struct call *c, long result);
 void (*call_on_park)(struct call *c);
 struct call *call_current;
@@ -153,6 +154,8 @@ void call_run(struct call *c)
 {
     drop_waits(c);
     c->parked = false;
+    if (call_may_run && !call_may_run(c))
+        return;
     call_current = c;
     long result = c->handler(c);
     call_current = NULL;
@@ -184,7 +187,11 @@ bool call_run_woken(void)
     while (!list_is_empty(&batch)) {
         struct call *c = list_first(&batch, struct call, run_link);
         list_remove(&c->run_link);
-        call_run(c);
+        /* Long after the notification, its task may be gone and the number be another's. */
+        if (host->is_valid(c->id))
+            call_run(c);
+        else
+            call_abandon(c);
         any = true;
     }
     return any;

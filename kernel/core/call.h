@@ -162,6 +162,12 @@ struct call *call_new(void);
 void call_run(struct call *c);
 bool call_run_woken(void);
 
+/*
+ * Asked before each run of a handler. False: it must not run now; the call has been parked, and is
+ * woken when it is time to ask again.
+ */
+extern bool (*call_may_run)(struct call *c);
+
 /* Told of each call that ends, before its answer is sent: tracing and temporary signal masks. */
 extern void (*call_on_end)(struct call *c, long result);
 /*

@@ -9,7 +9,7 @@
 /* Minor numbers of anonymous devices; the first ones are left to nobody, as on most machines. */
 #define FIRST_DEV_MINOR 20
 
-#define RELATIME_NS (24 * 3600 * NSEC_PER_SEC)
+#define RELATIME_SECONDS (24 * 3600)
 
 static const struct inode_ops no_ops;
 
@@ -136,9 +136,10 @@ void file_modified(struct file *f)
         i->mode &= ~(mode_t)S_ISGID;
 }
 
-static int64_t time_ns(struct timespec t)
+/* Times of files are whatever a program has set: their seconds fill 64 bits. */
+static bool is_before(struct timespec a, struct timespec b)
 {
-    return t.tv_sec * NSEC_PER_SEC + t.tv_nsec;
+    return a.tv_sec < b.tv_sec || (a.tv_sec == b.tv_sec && a.tv_nsec < b.tv_nsec);
 }
 
 void file_accessed(struct file *f)
@@ -147,9 +148,9 @@ void file_accessed(struct file *f)
     if (f->flags & O_NOATIME || (f->path.mount && f->path.mount->read_only))
         return;
     struct timespec now = time_now();
-    int64_t atime = time_ns(i->atime);
-    if (atime <= time_ns(i->mtime) || atime <= time_ns(i->ctime) ||
-        time_ns(now) - atime >= RELATIME_NS)
+    struct timespec stale = {now.tv_sec - RELATIME_SECONDS, now.tv_nsec};
+    if (!is_before(i->mtime, i->atime) || !is_before(i->ctime, i->atime) ||
+        !is_before(stale, i->atime))
         i->atime = now;
 }
 

@@ -36,7 +36,7 @@ struct host_ops {
     /* process_vm_readv/writev of one range: bytes or -errno. */
     ssize_t (*read_memory)(pid_t host_tid, void *dst, uint64_t src, size_t size);
     ssize_t (*write_memory)(pid_t host_tid, uint64_t dst, const void *src, size_t size);
-    /* tgkill(2) and pidfd_send_signal(2). */
+    /* tgkill(2), or tkill(2) when host_pid is 0: a task of an unknown process; pidfd_send_signal(2). */
     int (*signal_thread)(pid_t host_pid, pid_t host_tid, int sig);
     int (*signal_process)(struct hostfd pidfd, int sig);
     /* Sets the soft limit of a task for memory that the host gives it: RLIMIT_AS, _DATA, _STACK. */

@@ -172,7 +172,9 @@ static ssize_t linux_write_memory(pid_t host_tid, uint64_t dst, const void *src,
 
 static int linux_signal_thread(pid_t host_pid, pid_t host_tid, int sig)
 {
-    return syscall(SYS_tgkill, host_pid, host_tid, sig) < 0 ? -errno : 0;
+    long r =
+        host_pid ? syscall(SYS_tgkill, host_pid, host_tid, sig) : syscall(SYS_tkill, host_tid, sig);
+    return r < 0 ? -errno : 0;
 }
 
 static int linux_signal_process(struct hostfd pidfd, int sig)

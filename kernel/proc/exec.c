@@ -2,6 +2,7 @@
 #include "kernel/proc/exec.h"
 
 #include "kernel/core/kernel.h"
+#include "kernel/guest/numbers.h"
 #include "kernel/host/host.h"
 #include "kernel/proc/shadow.h"
 #include "kernel/proc/space.h"
@@ -9,14 +10,16 @@
 
 #include <linux/capability.h>
 #include <stdio.h>
+#include <sys/syscall.h>
 
-#define CMDLINE_MAX_BYTES (2u * 1024 * 1024)
+#define CMDLINE_MAX_BYTES  (2u * 1024 * 1024)
 #define ARGUMENT_MAX_BYTES (128u * 1024) /* MAX_ARG_STRLEN */
 
 void exec_image_free(struct exec_image *image)
 {
     if (!image)
         return;
+    timer_disarm(&image->poll);
     if (image->in_flight)
         shadow_release();
     if (image->program)
@@ -30,26 +33,90 @@ void exec_image_free(struct exec_image *image)
     free(image);
 }
 
-void exec_cancel(struct thread *t)
+void exec_forget(struct thread *t)
 {
+    struct process *p = t->process;
     exec_image_free(t->exec);
     t->exec = NULL;
-    waitq_wake(&t->process->exec_wait, 0);
+    if (p->executing == t) {
+        p->executing = NULL;
+        waitq_wake(&p->exec_wait, 0);
+    }
+}
+
+void exec_cancel(struct thread *t)
+{
+    struct thread *other;
+    exec_forget(t);
+    /* Nobody was kicked meanwhile. */
+    list_for_each(other, &t->process->threads, process_link) signal_kick(other);
 }
 
 struct thread *exec_pending(const struct process *p)
 {
-    struct thread *t;
-    list_for_each(t, &p->threads, process_link)
-        if (t->exec)
-            return t;
-    return NULL;
+    return p->executing;
 }
 
-long exec_wait_for(struct call *c)
+#define POLL_NS (5 * NSEC_PER_MSEC)
+
+/*
+ * The call that a task is in, from /proc/TID/syscall of proc(5); negative: it runs, or is gone. The
+ * new program's first call is the stub's.
+ */
+static bool is_in_other_call(const struct thread *t)
 {
-    int r = call_wait_on(c, &c->thread->process->exec_wait);
-    return r < 0 ? r : call_park(c, RESTART_NONE);
+    char name[32], text[256], *end;
+    snprintf(name, sizeof(name), "%d/syscall", t->host_tid);
+    if (host->read_proc(name, text, sizeof(text)) < 0)
+        return false;
+    long nr = strtol(text, &end, 10);
+    return end > text && nr >= 0 && nr != SYS_execve && nr != SYS_execveat &&
+           nr != SYS_GLOVEBOX_EXEC;
+}
+
+static void on_poll(struct timer *timer)
+{
+    struct exec_image *image = container_of(timer, struct exec_image, poll);
+    if (is_in_other_call(image->thread))
+        exec_cancel(image->thread);
+    else
+        timer_arm(timer, clock_monotonic_ns() + POLL_NS);
+}
+
+static void poll_for_failure(struct exec_image *image)
+{
+    if (!image->in_flight || timer_is_armed(&image->poll))
+        return;
+    image->poll = TIMER_INIT(on_poll);
+    timer_arm(&image->poll, clock_monotonic_ns() + POLL_NS);
+}
+
+bool exec_may_run(struct call *c)
+{
+    const struct thread *t = c->thread->process->executing;
+    if (!t || t == c->thread || c->nr == SYS_GLOVEBOX_EXEC)
+        return true;
+    poll_for_failure(t->exec);
+    /* The first queue of a call needs no memory. */
+    call_wait_on(c, &c->thread->process->exec_wait);
+    call_park(c, RESTART_NONE);
+    return false;
+}
+
+/* Field 34 of /proc/PID/stat, proc(5): the signals up to 31 that have a handler. */
+#define STAT_SIGCATCH 34
+
+bool exec_has_happened(const struct thread *t)
+{
+    char name[32], text[1024];
+    snprintf(name, sizeof(name), "%d/stat", t->host_tid);
+    if (host->read_proc(name, text, sizeof(text)) < 0)
+        return false;
+    /* The name, which is field 2, may hold anything. */
+    const char *at = strrchr(text, ')');
+    for (int field = 2; at && field < STAT_SIGCATCH; field++)
+        at = strchr(at + 1, ' ');
+    return at && !strncmp(at, " 0 ", 3);
 }
 
 struct file *exec_file(const struct thread *t, int fd)
@@ -96,8 +163,8 @@ static bool is_blank(char c)
 
 /*
  * "#! interpreter [one argument]": both into the plan, before the script's own name. *ret_name is
- * cut out of line. The line ends at a newline or at the end of a file that is all header; without either
- * the interpreter's name must be whole (binfmt_script of Linux).
+ * cut out of line. The line ends at a newline or at the end of a file that is all header; without
+ * either the interpreter's name must be whole (binfmt_script of Linux).
  */
 static int parse_script(struct stub_plan *plan, char *line, size_t size, const char *script,
                         char **ret_name)
@@ -213,7 +280,8 @@ static struct cred *new_credentials(const struct cred *old, const struct file *p
 
 /* ---- the command line, for /proc/PID/cmdline ---- */
 
-static int append_guest_strings(struct buf *b, struct guest_memory m, struct gaddr argv, size_t skip)
+static int append_guest_strings(struct buf *b, struct guest_memory m, struct gaddr argv,
+                                size_t skip)
 {
     _cleanup_free_ char *word = malloc(ARGUMENT_MAX_BYTES);
     if (!word)
@@ -244,6 +312,9 @@ static int collect_cmdline(struct exec_image *image, struct guest_memory m, stru
         buf_done(&b);
         return r;
     }
+    /* Each process has a copy for its life: a long one is looked up in its own memory. */
+    if (b.size > LIMIT_ARGUMENT_BYTES)
+        buf_done(&b);
     image->cmdline = b.data;
     image->cmdline_size = b.size;
     return 0;
@@ -285,7 +356,9 @@ int exec_prepare(struct thread *t, struct path program, const char *name, struct
     fill_identity(image);
     image->in_flight = true;
     shadow_hold();
+    image->thread = t;
     t->exec = image;
+    t->process->executing = t;
     return 0;
 }
 
@@ -294,9 +367,8 @@ int exec_prepare(struct thread *t, struct path program, const char *name, struct
 static void free_other_threads(struct thread *t)
 {
     struct thread *other, *next;
-    list_for_each_safe(other, next, &t->process->threads, process_link)
-        if (other != t)
-            thread_free(other);
+    list_for_each_safe(other, next, &t->process->threads, process_link) if (other != t)
+        thread_free(other);
 }
 
 static int unshare(struct thread *t)
@@ -329,6 +401,7 @@ int exec_commit(struct thread *t)
         space_put(space);
         return -ENOMEM;
     }
+    timer_disarm(&image->poll);
     image->in_flight = false;
     shadow_release();
     space_put(p->space);

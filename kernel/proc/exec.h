@@ -14,7 +14,17 @@
  *      SYS_GLOVEBOX_START.
  *
  * If the host's execve fails (E2BIG, ENOMEM), the task's next call is another one: exec_cancel().
- * No signal is sent to the task from 2 to the end of 4, since the handlers are not installed.
+ * No signal is sent to the process from 2 to the end of 4, since the handlers are not installed.
+ *
+ * Until it is known which, both the old and the new program may be there, and the leader's number is the
+ * old leader or the thread that executed:
+ *
+ *   leader: parked in read()           T2: execve, let run by the kernel
+ *                                      host: kills the leader, T2 has its number and new memory
+ *   another task writes: the leader's read is woken and would be written into the new program
+ *
+ * So calls of the other threads are held from 2 until 3 or exec_cancel(): exec_may_run(). Since the
+ * thread whose execve has failed may wait for one of them without a call, it is also looked at.
  */
 #pragma once
 
@@ -34,6 +44,8 @@ struct exec_image {
     bool loading; /* between SYS_GLOVEBOX_EXEC and SYS_GLOVEBOX_START */
     bool in_flight; /* the host runs the execve: shadow entries must stay */
     bool placed[2]; /* the host has the program (interpreter) at descriptor 0 (1) */
+    struct timer poll; /* looks whether the host's execve has failed, while others are held */
+    struct thread *thread;
     struct stub_plan plan;
 };
 
@@ -46,14 +58,24 @@ int exec_prepare(struct thread *t, struct path program, const char *name, struct
 /* Makes t (which called, as the leader by now) run t->exec's program; other threads are gone. */
 int exec_commit(struct thread *t);
 
-/* Forgets a prepared program that did not start. */
+/* Forgets a prepared program that did not start: the others go on. */
 void exec_cancel(struct thread *t);
+/* The same without a word to the others: t or its process is about to end. */
+void exec_forget(struct thread *t);
+
+/*
+ * The host has executed the stub and nothing of the guest has run since: no signal handler is
+ * installed, which the stub does last and no guest can undo. Whoever asks for the plan may be the old
+ * program: its execve can fail on the host (its memory is bad, its arguments too many), and a sibling
+ * can be quicker.
+ */
+bool exec_has_happened(const struct thread *t);
+
+/* For call_may_run. */
+bool exec_may_run(struct call *c);
 
 /* The thread of p that has one in flight, or NULL. */
 struct thread *exec_pending(const struct process *p);
-
-/* Parks c, of a thread of the same process, until that one is off; if it is not, c's thread ends. */
-long exec_wait_for(struct call *c);
 
 /* True while nothing but the stub has run in t's new address space. */
 static inline bool exec_is_loading(const struct thread *t)

@@ -5,6 +5,7 @@
 #include "kernel/host/host.h"
 #include "kernel/proc/embryo.h"
 #include "kernel/proc/account.h"
+#include "kernel/proc/exec.h"
 #include "kernel/proc/jobs.h"
 #include "kernel/proc/pidfd.h"
 #include "kernel/proc/space.h"
@@ -20,7 +21,7 @@
 
 struct list process_all = {&process_all, &process_all};
 struct process *process_init;
-size_t thread_total, process_ending;
+size_t thread_total, process_zombies, process_ending;
 
 void (*process_on_end)(struct process *p);
 void (*process_on_stop)(struct process *p);
@@ -162,7 +163,7 @@ void thread_free(struct thread *t)
     if (t->call)
         call_abandon(t->call);
     signal_thread_done(&t->signals);
-    exec_image_free(t->exec);
+    exec_forget(t);
     unindex_thread(t);
     list_remove(&t->process_link);
     if (t->files)
@@ -332,7 +333,8 @@ static struct thread *meet_new_task(pid_t host_tid)
 struct thread *thread_for_notification(pid_t host_tid)
 {
     struct thread *t = thread_find_host(host_tid);
-    if (t && !t->dead)
+    /* A leader that has called exit comes back as the thread that executed and has its number now. */
+    if (t && (!t->dead || t->process->executing))
         return t;
     /* Whoever has left calls no more: the number was dealt out again. */
     map_remove(&leaving, (uint64_t)(uint32_t)host_tid);
@@ -490,6 +492,7 @@ void process_ended(struct process *p)
         process_note_end(p, account_unexpected_end(p));
     process_ending--;
     p->state = PROCESS_ZOMBIE;
+    process_zombies++;
     /* A child that has not called yet is the init's on the host by now. */
     process_settle_embryo(p);
     if (process_on_end)
@@ -511,6 +514,7 @@ void process_ended(struct process *p)
 
 void process_reap(struct process *p)
 {
+    process_zombies--;
     if (p->embryo)
         embryo_drop(p);
     if (p->parent)

@@ -91,6 +91,7 @@ struct process {
     struct waitq child_wait;  /* woken when a child changes state */
     struct waitq exit_wait;   /* woken when this process becomes a zombie: pidfd */
     struct waitq exec_wait;   /* woken when an exec of one of its threads is off */
+    struct thread *executing; /* the thread whose exec is under way: it has `exec` */
 
     struct address_space *space;
     struct signal_actions *actions; /* shared with CLONE_SIGHAND */
@@ -144,6 +145,7 @@ struct thread {
 extern struct list process_all;
 extern struct process *process_init; /* pid 1 */
 extern size_t thread_total;
+extern size_t process_zombies; /* ended, and their parents have not waited */
 extern size_t process_ending; /* processes whose end is known and that the host has not ended yet */
 
 /* By sandbox pid or tid; NULL. thread_find_host: by the host's tid. */

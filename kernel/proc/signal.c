@@ -147,7 +147,7 @@ bool signal_take(struct thread *t, sigmask_t set, siginfo_t *ret)
 static bool can_be_kicked(const struct thread *t)
 {
     const struct process *p = t->process;
-    return !t->dead && !t->exec && !t->signals.stopped && p->space && p->space->handler;
+    return !t->dead && !p->executing && !t->signals.stopped && p->space && p->space->handler;
 }
 
 /* What the parked call of t is answered depends on the first handler that will run, if any. */
@@ -259,12 +259,14 @@ static void complete(struct process *p, struct thread *t, int sig)
  */
 static bool prepare(struct process *p, const struct thread *t, int sig)
 {
-    if (p->state != PROCESS_ALIVE || p->exiting || p == process_init || list_is_empty(&p->threads))
+    if (p->state != PROCESS_ALIVE || p == process_init || list_is_empty(&p->threads))
         return false;
     if (sig == SIGKILL) {
         process_kill(p, sig);
         return false;
     }
+    if (p->exiting)
+        return false;
     cancel_opposites(p, sig);
     const struct thread *looked_at = t ? t : process_leader(p);
     return signal_in(looked_at->signals.mask, sig) || !signal_is_ignored(p, sig);

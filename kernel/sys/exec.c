@@ -21,14 +21,13 @@ static bool shares_with_others(const struct thread *t)
     const struct process *p = t->process;
     const struct thread *other;
     size_t own = p->embryo && p->embryo->files == t->files && (p->embryo->flags & CLONE_THREAD);
-    list_for_each(other, &p->threads, process_link)
-        own += other->files == t->files;
+    list_for_each(other, &p->threads, process_link) own += other->files == t->files;
     return t->files->refs > own;
 }
 
 /*
- * Until the host has looked at the number, nothing else may come there: mmap(2) of siblings waits for
- * an exec under way, that of others could not.
+ * Until the host has looked at the number, nothing else may come there: calls of siblings are held
+ * while an exec is under way, those of others are not.
  */
 static int place_at(struct call *c, int number, struct hostfd fd)
 {
@@ -62,16 +61,14 @@ static long execute(struct call *c, int dirfd, struct gaddr name_address, struct
     /* A host signal that is under way would be lost, handlers and all: it goes first. */
     if (t->signals.kicked)
         return -ERESTARTSYS;
-    if (exec_pending(t->process))
-        return exec_wait_for(c); /* at most one of a process is under way */
     int r = args_path_at(c, name_address, flags, name);
     if (r == 0 && name[0] == '\0' && !(flags & AT_EMPTY_PATH))
         r = -ENOENT;
     if (r == 0 && (flags & ~(AT_EMPTY_PATH | AT_SYMLINK_NOFOLLOW)))
         r = -EINVAL;
     if (r == 0)
-        r = args_walk(c, dirfd, name, WALK_EMPTY_OK | (flags & AT_SYMLINK_NOFOLLOW ? 0 : WALK_FOLLOW),
-                      NULL, &path);
+        r = args_walk(c, dirfd, name,
+                      WALK_EMPTY_OK | (flags & AT_SYMLINK_NOFOLLOW ? 0 : WALK_FOLLOW), NULL, &path);
     if (r < 0)
         return r;
     bool by_descriptor = name[0] == '\0';
@@ -137,7 +134,7 @@ long sys_glovebox_exec(struct call *c)
         return call_write(c, call_addr(c, 0), &plan, sizeof(plan));
     }
     struct thread *t = exec_pending(p);
-    if (!t || t->exec->loading)
+    if (!t || t->exec->loading || !exec_has_happened(c->thread))
         return -ENOSYS;
     become_leader(c, t);
     int r = exec_commit(t);
@@ -156,8 +153,7 @@ long sys_glovebox_start(struct call *c)
     space->restorer = c->arg[1];
     space->stub_start = c->arg[2];
     space->stub_end = c->arg[3];
+    /* Also sees to signals that came while the handlers were not there. */
     exec_cancel(t);
-    /* Signals that came while the handlers were not there. */
-    signal_kick(t);
     return 0;
 }

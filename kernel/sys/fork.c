@@ -9,8 +9,8 @@
 
 #include <sched.h>
 
-#define CLONE_NAMESPACES                                                                           \
-    (CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWUSER | CLONE_NEWPID |   \
+#define CLONE_NAMESPACES                                                                          \
+    (CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWUSER | CLONE_NEWPID | \
      CLONE_NEWNET)
 #define CLONE_REFUSED (CLONE_PARENT | CLONE_PTRACE | CLONE_UNTRACED | CLONE_PIDFD)
 #define CLONE_SIGNAL  0xffu
@@ -39,8 +39,9 @@ static long clone_thread(struct call *c, uint64_t flags)
     long r = check_flags(flags);
     if (r < 0)
         return r;
-    if (thread_total >= LIMIT_THREADS ||
-        (thread_total >= process_limit(p, RLIMIT_NPROC) && !cred_has_cap(t->cred, 24)))
+    size_t total = thread_total + process_zombies;
+    if (total >= LIMIT_THREADS ||
+        (total >= process_limit(p, RLIMIT_NPROC) && !cred_has_cap(t->cred, 24)))
         return -EAGAIN; /* 24: CAP_SYS_RESOURCE */
     process_settle_embryo(p);
     if (p->embryo) {

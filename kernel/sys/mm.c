@@ -71,8 +71,6 @@ static long map_file(struct call *c, int fd, uint64_t protection, unsigned type)
     long r = check_access(f, protection, type);
     if (r < 0)
         return r;
-    if (exec_pending(c->thread->process))
-        return exec_wait_for(c); /* what the host executes may be at this number */
     /* A shared mapping may be made writable later, if the file was opened for it. */
     bool writable = type != MAP_PRIVATE && f->can_write;
     space_tidy(c->thread);

@@ -446,7 +446,7 @@ static long set_ioprio(struct call *c, struct process *p, long so_far)
 
 long sys_ioprio_set(struct call *c)
 {
-    int which = call_int(c, 0) - IO_WHO_FIRST;
+    long which = (long)call_int(c, 0) - IO_WHO_FIRST;
     long r = check_ioprio(c->thread->cred, call_int(c, 2));
     if (r < 0)
         return r;
@@ -465,7 +465,7 @@ static long best_ioprio(struct call *c, struct process *p, long so_far)
 
 long sys_ioprio_get(struct call *c)
 {
-    int which = call_int(c, 0) - IO_WHO_FIRST;
+    long which = (long)call_int(c, 0) - IO_WHO_FIRST;
     if (which < TARGET_PROCESS || which > TARGET_USER)
         return -EINVAL;
     return for_target(c, (enum priority_target)which, call_int(c, 1), best_ioprio);
