@@ -3,8 +3,8 @@
  * The order matters: namespaces and root while there are capabilities, then everything is given up,
  * then the filter, after which no call of the child is run without the kernel's word.
  *
- * The child can't report by a call once the filter is there, so it publishes the listener's number in
- * shared memory and wakes a futex, both of which need no notification.
+ * The child can't report by a call once the filter is there, so it publishes the listener's number
+ * in shared memory and wakes a futex, both of which need no notification.
  */
 #include "kernel/boot/init.h"
 
@@ -71,9 +71,9 @@ static int install_filter(struct handshake *h)
     if (size < 0)
         return setup_fail(&h->error, -size, "build the system-call filter");
     struct sock_fprog prog = {(unsigned short)size, program};
-    long fd = syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER,
-                      SECCOMP_FILTER_FLAG_NEW_LISTENER | SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV,
-                      &prog);
+    long fd =
+        syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER,
+                SECCOMP_FILTER_FLAG_NEW_LISTENER | SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV, &prog);
     if (fd < 0)
         return setup_fail(&h->error, errno, "install the system-call filter");
     h->listener = (int)fd;
@@ -116,8 +116,8 @@ static bool await(struct handshake *h, pid_t pid)
 
 int init_start(struct hostfd *ret_listener, pid_t *ret_host_pid, struct setup_error *e)
 {
-    struct handshake *h = mmap(NULL, sizeof(*h), PROT_READ | PROT_WRITE,
-                               MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    struct handshake *h =
+        mmap(NULL, sizeof(*h), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (h == MAP_FAILED)
         return setup_fail(e, errno, "shared memory");
     pid_t pid = (pid_t)syscall(SYS_clone, CLONE_NEWPID | CLONE_NEWNS | SIGCHLD, 0, 0, 0, 0);

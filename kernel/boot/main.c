@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The kernel of one sandbox, from start to end. Its starter (sandbox/start.c) has made the namespaces
- * and put the descriptors of lib/base/control.h in place.
+ * The kernel of one sandbox, from start to end. Its starter (sandbox/start.c) has made the
+ * namespaces and put the descriptors of lib/base/control.h in place.
  */
 #include "kernel/boot/control.h"
 #include "kernel/boot/init.h"
@@ -125,8 +125,8 @@ int main(void)
     bool fast;
 
     signal(SIGPIPE, SIG_IGN);
-    /* No terminal of the starter's; and one scheduling group for the kernel and its tasks, which hand
-     * the processor to each other at every call. */
+    /* No terminal of the starter's; and one scheduling group for the kernel and its tasks, which
+     * hand the processor to each other at every call. */
     setsid();
     raise_descriptor_limit();
     int r = spec_read(CONTROL_SPEC_FD, &spec, &bad);
@@ -137,8 +137,7 @@ int main(void)
     close(CONTROL_SPEC_FD);
     fill_config(&spec);
     if (setup_world(&spec, &world, &error) < 0 || tree_build(&spec, &world, &error) < 0 ||
-        init_start(&listener, &init_host_pid, &error) < 0 ||
-        setup_drop_privileges(&error) < 0)
+        init_start(&listener, &init_host_pid, &error) < 0 || setup_drop_privileges(&error) < 0)
         fail(STATUS_FAILED, error.text);
     prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
     if (host_linux_start(listener, kernel.proc_dir, &fast) < 0 || control_start() < 0 ||

@@ -64,7 +64,8 @@ static const char *search_path(char **envp)
     return DEFAULT_PATH;
 }
 
-/* As execvp(3): the first directory of PATH where it can be run; an EACCES on the way is remembered. */
+/* As execvp(3): the first directory of PATH where it can be run; an EACCES on the way is
+ * remembered. */
 static int find_program(const struct walk_base *base, const char *name, char **envp)
 {
     if (strchr(name, '/')) {

@@ -17,34 +17,34 @@
 static struct buf lines = {.max_bytes = 65000};
 
 /*
- * How the arguments of a call are shown, a letter each: d descriptor or int, D directory descriptor,
- * u unsigned, x hexadecimal, o octal, p path, s buffer whose size is the next argument (shown for
- * calls that write), a address, O open flags, P protection, M mapping flags, S signal.
+ * How the arguments of a call are shown, a letter each: d descriptor or int, D directory
+ * descriptor, u unsigned, x hexadecimal, o octal, p path, s buffer whose size is the next argument
+ * (shown for calls that write), a address, O open flags, P protection, M mapping flags, S signal.
  * Calls that are not here are shown with hexadecimal words.
  */
 static const struct {
     short nr;
     const char *format;
 } formats[] = {
-    {0, "dau"},     {1, "dsu"},     {2, "pOo"},    {3, "d"},       {4, "pa"},      {5, "da"},
-    {6, "pa"},      {7, "aud"},     {8, "ddd"},    {9, "auPMdx"},  {13, "Saau"},   {14, "daau"},
-    {15, "a"},      {16, "dxa"},    {17, "dauu"},  {18, "dsuu"},   {19, "dau"},    {20, "dau"},
-    {21, "po"},     {22, "a"},      {23, "daaaa"}, {32, "d"},      {33, "dd"},     {34, ""},
-    {37, "u"},      {39, ""},       {40, "ddau"},  {41, "ddd"},    {42, "dau"},    {43, "daa"},
-    {44, "dsuxau"}, {45, "dauxaa"}, {46, "dax"},   {47, "dax"},    {48, "dd"},     {49, "dau"},
-    {50, "dd"},     {53, "ddda"},   {54, "dddau"}, {55, "dddaa"},  {56, "xaaaa"},  {57, ""},
-    {58, ""},       {59, "paa"},    {60, "d"},     {61, "daxa"},   {62, "dS"},     {72, "dda"},
-    {73, "dx"},     {74, "d"},      {76, "pu"},    {77, "du"},     {79, "au"},     {80, "p"},
-    {81, "d"},      {82, "pp"},     {83, "po"},    {84, "p"},      {85, "po"},     {86, "pp"},
-    {87, "p"},      {88, "pp"},     {89, "pau"},   {90, "po"},     {92, "pdd"},    {95, "o"},
-    {102, ""},      {104, ""},      {105, "d"},    {106, "d"},     {107, ""},      {108, ""},
-    {109, "dd"},    {110, ""},      {111, ""},     {112, ""},      {137, "pa"},    {157, "daaaa"},
-    {217, "dau"},   {231, "d"},     {232, "dadd"}, {233, "ddda"},  {234, "ddS"},   {247, "ddaxa"},
-    {254, "dpx"},   {257, "DpOo"},  {258, "Dpo"},  {260, "Dpddx"}, {262, "Dpax"},  {263, "Dpx"},
-    {264, "DpDp"},  {265, "DpDpx"}, {266, "pDp"},  {267, "Dpau"},  {268, "Dpo"},   {269, "Dpo"},
-    {271, "auaau"}, {273, "au"},    {280, "Dpax"}, {281, "daddau"}, {283, "dx"},   {284, "u"},
-    {288, "daax"},  {290, "ux"},    {291, "x"},    {292, "ddO"},   {293, "aO"},    {302, "ddaa"},
-    {316, "DpDpx"}, {318, "aux"},   {319, "px"},   {322, "Dpaax"}, {332, "Dpxxa"}, {334, "aux"},
+    {0, "dau"},     {1, "dsu"},     {2, "pOo"},    {3, "d"},        {4, "pa"},      {5, "da"},
+    {6, "pa"},      {7, "aud"},     {8, "ddd"},    {9, "auPMdx"},   {13, "Saau"},   {14, "daau"},
+    {15, "a"},      {16, "dxa"},    {17, "dauu"},  {18, "dsuu"},    {19, "dau"},    {20, "dau"},
+    {21, "po"},     {22, "a"},      {23, "daaaa"}, {32, "d"},       {33, "dd"},     {34, ""},
+    {37, "u"},      {39, ""},       {40, "ddau"},  {41, "ddd"},     {42, "dau"},    {43, "daa"},
+    {44, "dsuxau"}, {45, "dauxaa"}, {46, "dax"},   {47, "dax"},     {48, "dd"},     {49, "dau"},
+    {50, "dd"},     {53, "ddda"},   {54, "dddau"}, {55, "dddaa"},   {56, "xaaaa"},  {57, ""},
+    {58, ""},       {59, "paa"},    {60, "d"},     {61, "daxa"},    {62, "dS"},     {72, "dda"},
+    {73, "dx"},     {74, "d"},      {76, "pu"},    {77, "du"},      {79, "au"},     {80, "p"},
+    {81, "d"},      {82, "pp"},     {83, "po"},    {84, "p"},       {85, "po"},     {86, "pp"},
+    {87, "p"},      {88, "pp"},     {89, "pau"},   {90, "po"},      {92, "pdd"},    {95, "o"},
+    {102, ""},      {104, ""},      {105, "d"},    {106, "d"},      {107, ""},      {108, ""},
+    {109, "dd"},    {110, ""},      {111, ""},     {112, ""},       {137, "pa"},    {157, "daaaa"},
+    {217, "dau"},   {231, "d"},     {232, "dadd"}, {233, "ddda"},   {234, "ddS"},   {247, "ddaxa"},
+    {254, "dpx"},   {257, "DpOo"},  {258, "Dpo"},  {260, "Dpddx"},  {262, "Dpax"},  {263, "Dpx"},
+    {264, "DpDp"},  {265, "DpDpx"}, {266, "pDp"},  {267, "Dpau"},   {268, "Dpo"},   {269, "Dpo"},
+    {271, "auaau"}, {273, "au"},    {280, "Dpax"}, {281, "daddau"}, {283, "dx"},    {284, "u"},
+    {288, "daax"},  {290, "ux"},    {291, "x"},    {292, "ddO"},    {293, "aO"},    {302, "ddaa"},
+    {316, "DpDpx"}, {318, "aux"},   {319, "px"},   {322, "Dpaax"},  {332, "Dpxxa"}, {334, "aux"},
     {434, "dx"},    {436, "uux"},   {437, "Dpau"}, {439, "Dpox"},
 };
 
@@ -54,9 +54,9 @@ struct flag {
 };
 
 static const struct flag open_flags[] = {
-    {O_CREAT, "O_CREAT"},       {O_EXCL, "O_EXCL"},           {O_NOCTTY, "O_NOCTTY"},
-    {O_TRUNC, "O_TRUNC"},       {O_APPEND, "O_APPEND"},       {O_NONBLOCK, "O_NONBLOCK"},
-    {O_CLOEXEC, "O_CLOEXEC"},   {O_NOFOLLOW, "O_NOFOLLOW"},   {O_TMPFILE, "O_TMPFILE"},
+    {O_CREAT, "O_CREAT"},         {O_EXCL, "O_EXCL"},         {O_NOCTTY, "O_NOCTTY"},
+    {O_TRUNC, "O_TRUNC"},         {O_APPEND, "O_APPEND"},     {O_NONBLOCK, "O_NONBLOCK"},
+    {O_CLOEXEC, "O_CLOEXEC"},     {O_NOFOLLOW, "O_NOFOLLOW"}, {O_TMPFILE, "O_TMPFILE"},
     {O_DIRECTORY, "O_DIRECTORY"}, {O_PATH, "O_PATH"},
 };
 

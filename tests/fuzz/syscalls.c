@@ -2,7 +2,7 @@
 /*
  * Throws random system calls at the kernel from inside a sandbox.
  *
- *     syscalls SEED [MILLISECONDS]
+ *     syscalls SEED MILLISECONDS
  *
  * The first process keeps a few workers alive until the time is up: each has threads that make calls
  * of the table with semi-valid arguments and now and then any number with any words, while one more
@@ -48,7 +48,6 @@
 #define CALLS_MAX    4000
 #define PAGE         4096UL
 #define ARENA_PAGES  64UL
-#define DEFAULT_MS   4000
 #define CLEANUP_MS   10000
 
 static pid_t first;      /* the process that watches: never a target */
@@ -651,15 +650,16 @@ int main(int argc, char **argv)
     ssize_t n = readlink("/proc/self/exe", path, sizeof(path) - 1);
     self = n > 0 ? path : "/syscalls";
     seed = argc > 1 ? strtoull(argv[1], NULL, 0) : 1;
-    if (argc > 2 && !strcmp(argv[2], "probe"))
-        return 0;
-    if (argc > 2 && !strcmp(argv[2], "worker")) {
-        first = argc > 3 ? atoi(argv[3]) : getpid();
+    if (argc == 4 && !strcmp(argv[2], "worker")) {
+        first = atoi(argv[3]);
         worker(seed);
     }
+    /* The probe; and workers that run this program with other words, as a script's interpreter. */
+    if (argc != 3 || atoi(argv[2]) <= 0 || getppid() > 1)
+        return 0;
     first = getpid();
     prepare_files();
-    int r = watch(argc > 2 ? atoi(argv[2]) : DEFAULT_MS);
+    int r = watch(atoi(argv[2]));
     if (r == 0)
         puts("served");
     else
