@@ -3,6 +3,8 @@
 
 #include <stdio.h>
 
+#define CAPACITY_MIN ((size_t)16)
+
 void strv_done(struct strv *v)
 {
     for (size_t i = 0; i < v->count; i++)
@@ -14,12 +16,16 @@ void strv_done(struct strv *v)
 /* Appends the item itself; takes it over on success. */
 static int strv_append_taken(struct strv *v, char *item)
 {
-    char **items = reallocarray(v->items, v->count + 2, sizeof(*items));
-    if (!items)
-        return -ENOMEM;
-    v->items = items;
-    items[v->count++] = item;
-    items[v->count] = NULL;
+    if (v->count + 1 >= v->capacity) {
+        size_t capacity = MAX(v->capacity * 2, CAPACITY_MIN);
+        char **items = reallocarray(v->items, capacity, sizeof(*items));
+        if (!items)
+            return -ENOMEM;
+        v->items = items;
+        v->capacity = capacity;
+    }
+    v->items[v->count++] = item;
+    v->items[v->count] = NULL;
     return 0;
 }
 

@@ -8,7 +8,7 @@
 
 struct strv {
     char **items; /* NULL while empty */
-    size_t count;
+    size_t count, capacity;
 };
 
 void strv_done(struct strv *v);
