@@ -214,6 +214,9 @@ static __attribute__((noreturn)) void init_loop(void)
 {
     for (;;) {
         int64_t size = stub_syscall(SYS_GLOVEBOX_INIT, INIT_IDLE, 0, 0, 0, 0, 0);
+        /* Without a kernel the host answers ENOSYS: everything here is about to end. */
+        if (size < 0)
+            die();
         if (size > 0)
             spawn((uint64_t)size);
     }
