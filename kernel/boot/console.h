@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The terminal of a sandbox that was started with one: between the starter's socket and the kernel's
- * own pty.
+ * The terminal of a sandbox that was started with one: between the starter's socket and the
+ * kernel's own pty.
  */
 #pragma once
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The first task: the init of the tasks' PID namespace, from which all others are forked. It carries
- * the filter that all of them inherit.
+ * The first task: the init of the tasks' PID namespace, from which all others are forked. It
+ * carries the filter that all of them inherit.
  */
 #pragma once
 

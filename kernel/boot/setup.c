@@ -179,8 +179,8 @@ static int write_stub(struct setup_error *e)
 }
 
 /*
- * What execveat(2) finds at its descriptor: a mount of its own that is attached nowhere, so that ".."
- * leads no task to what is above the tasks' root here.
+ * What execveat(2) finds at its descriptor: a mount of its own that is attached nowhere, so that
+ * ".." leads no task to what is above the tasks' root here.
  */
 static int open_shadow_root(struct setup_error *e)
 {

@@ -2,9 +2,9 @@
 /*
  * The surroundings of the kernel process, made in this order by setup_world():
  *
- *   it starts as the first process of new user, PID, mount, IPC, UTS, network and cgroup namespaces;
- *   a tmpfs becomes its root, with only what it needs bound into it, read-only where it can be:
- *     /image     the image, as a whole or in parts     /host/N   folders that the user mounts
+ *   it starts as the first process of new user, PID, mount, IPC, UTS, network and cgroup
+ * namespaces; a tmpfs becomes its root, with only what it needs bound into it, read-only where it
+ * can be: /image     the image, as a whole or in parts     /host/N   folders that the user mounts
  *     /store     where unnamed content files are made
  *     /shadow    a small tmpfs: the loader stub, and the tasks' host root
  *     /proc      of its own PID namespace

@@ -33,5 +33,6 @@ struct spec {
     unsigned cpus;
 };
 
-/* Reads and checks the records from fd. 0; -EINVAL with *ret_bad naming the record; -E2BIG, -ENOMEM. */
+/* Reads and checks the records from fd. 0; -EINVAL with *ret_bad naming the record; -E2BIG,
+ * -ENOMEM. */
 int spec_read(int fd, struct spec *ret, const char **ret_bad);

@@ -95,7 +95,8 @@ void call_set_deadline(struct call *c, int64_t when_ns)
     if (c->deadline_ns != CALL_NO_DEADLINE)
         return;
     c->deadline_ns = when_ns;
-    if (r && r->valid && r->nr == c->nr && r->ip == c->ip && !memcmp(r->arg, c->arg, sizeof(r->arg)))
+    if (r && r->valid && r->nr == c->nr && r->ip == c->ip &&
+        !memcmp(r->arg, c->arg, sizeof(r->arg)))
         c->deadline_ns = r->deadline_ns;
 }
 

@@ -2,22 +2,22 @@
 /*
  * One system call of a task, from its notification to its answer.
  *
- * A handler is `long sys_NAME(struct call *c)`. It returns the result (0 or more), a negative errno, or
- *   CALL_PARKED   it has to wait: call_wait_on() named what for, and call_park() returned this value;
- *   CALL_HOST     the host is to run the call as it stands. Only for calls whose arguments are
- *                 registers (or which the host re-checks): see the table.
+ * A handler is `long sys_NAME(struct call *c)`. It returns the result (0 or more), a negative
+ * errno, or CALL_PARKED   it has to wait: call_wait_on() named what for, and call_park() returned
+ * this value; CALL_HOST     the host is to run the call as it stands. Only for calls whose
+ * arguments are registers (or which the host re-checks): see the table.
  *
- * Parking. A parked call holds its notification and nothing else of the handler: when one of the queues
- * it waits on is woken, when its deadline passes, the handler is run again from its start with the
- * same arguments, and decides anew. So handlers are written as "try; if nothing could be done, park".
- * What must survive from run to run stands in the call: `deadline_ns` (set once, from the first run),
- * `progress` (bytes already transferred; an interrupted call with progress answers it), `state` (a
- * word and a pointer of the handler's own with a release function).
+ * Parking. A parked call holds its notification and nothing else of the handler: when one of the
+ * queues it waits on is woken, when its deadline passes, the handler is run again from its start
+ * with the same arguments, and decides anew. So handlers are written as "try; if nothing could be
+ * done, park". What must survive from run to run stands in the call: `deadline_ns` (set once, from
+ * the first run), `progress` (bytes already transferred; an interrupted call with progress answers
+ * it), `state` (a word and a pointer of the handler's own with a release function).
  *
- * Signals. call_interrupt() ends a parked call the way Linux would, by the kind given to call_park():
- *   RESTART_SYS     -ERESTARTSYS: restarted if the guest's handler has SA_RESTART, EINTR if not
- *   RESTART_NOHAND  -ERESTARTNOHAND: EINTR if a handler runs, restarted else (pause, poll, select, ...)
- *   RESTART_NEVER   EINTR always (epoll_wait, sigtimedwait, ...; see signal(7))
+ * Signals. call_interrupt() ends a parked call the way Linux would, by the kind given to
+ * call_park(): RESTART_SYS     -ERESTARTSYS: restarted if the guest's handler has SA_RESTART, EINTR
+ * if not RESTART_NOHAND  -ERESTARTNOHAND: EINTR if a handler runs, restarted else (pause, poll,
+ * select, ...) RESTART_NEVER   EINTR always (epoll_wait, sigtimedwait, ...; see signal(7))
  *   RESTART_NONE    can't be interrupted
  */
 #pragma once
@@ -31,7 +31,7 @@ struct thread;
 #define CALL_PARKED ((long)0x80000000L << 16)
 #define CALL_HOST   (CALL_PARKED + 1)
 /* The task is gone or will never read an answer (exec of a sibling): nothing is sent. */
-#define CALL_DROP   (CALL_PARKED + 2)
+#define CALL_DROP (CALL_PARKED + 2)
 
 #define CALL_NO_DEADLINE INT64_MAX
 
@@ -63,15 +63,15 @@ struct call_wait {
 struct call {
     uint64_t id; /* of the notification */
     struct thread *thread;
-    struct guest_memory memory;  /* of the task */
-    struct call_resume *resume;  /* the thread's */
+    struct guest_memory memory; /* of the task */
+    struct call_resume *resume; /* the thread's */
     long (*handler)(struct call *c);
     int nr;
     uint64_t arg[6];
     uint64_t ip; /* where the task's next instruction is */
 
     bool parked;
-    bool timed_out;   /* the deadline has passed: this run must not park again */
+    bool timed_out; /* the deadline has passed: this run must not park again */
     enum call_restart restart;
     int64_t deadline_ns; /* CLOCK_MONOTONIC, or CALL_NO_DEADLINE */
     struct timer timer;
@@ -83,15 +83,15 @@ struct call {
 
     uint64_t progress;
     uint64_t state_word;
-    void *state;                   /* handler's own; freed by release when the call ends */
+    void *state; /* handler's own; freed by release when the call ends */
     void (*release)(struct call *c);
-    int64_t started_ns;            /* set only when calls are traced */
+    int64_t started_ns; /* set only when calls are traced */
 };
 
 /*
- * The call whose handler is running; NULL outside of handlers (timers, watches, the control channel).
- * For operations that depend on who asks and are not handed the call: /proc/self, /dev/tty, the
- * job control of terminals. Set and cleared by whoever runs handlers.
+ * The call whose handler is running; NULL outside of handlers (timers, watches, the control
+ * channel). For operations that depend on who asks and are not handed the call: /proc/self,
+ * /dev/tty, the job control of terminals. Set and cleared by whoever runs handlers.
  */
 extern struct call *call_current;
 
@@ -125,7 +125,8 @@ static inline int call_write(const struct call *c, struct gaddr dst, const void 
     return guest_write(c->memory, dst, src, size);
 }
 
-/* Names a queue whose wake-up runs the handler again. 0 or -ENOMEM. Undone when the call is woken. */
+/* Names a queue whose wake-up runs the handler again. 0 or -ENOMEM. Undone when the call is woken.
+ */
 int call_wait_on(struct call *c, struct waitq *q);
 
 /*
@@ -140,8 +141,8 @@ long call_park(struct call *c, enum call_restart restart);
 
 /*
  * For a signal that thread c->thread has to act on. The host signal must have been sent to the
- * thread before. handler_restarts: a guest handler will run and has SA_RESTART; handler_runs: one will
- * run at all. Nothing happens to calls that can't be interrupted. True if the call was ended.
+ * thread before. handler_restarts: a guest handler will run and has SA_RESTART; handler_runs: one
+ * will run at all. Nothing happens to calls that can't be interrupted. True if the call was ended.
  */
 bool call_interrupt(struct call *c, bool handler_runs, bool handler_restarts);
 
@@ -155,8 +156,8 @@ void call_wake(struct call *c);
 void call_abandon(struct call *c);
 
 /*
- * For the main loop. call_new: a call from the pool, zeroed, or NULL. call_run: runs the handler and
- * acts on what it returns. call_run_woken: runs all that were woken; true if there were any.
+ * For the main loop. call_new: a call from the pool, zeroed, or NULL. call_run: runs the handler
+ * and acts on what it returns. call_run_woken: runs all that were woken; true if there were any.
  */
 struct call *call_new(void);
 void call_run(struct call *c);
@@ -171,7 +172,7 @@ extern bool (*call_may_run)(struct call *c);
 /* Told of each call that ends, before its answer is sent: tracing and temporary signal masks. */
 extern void (*call_on_end)(struct call *c, long result);
 /*
- * Told of each call whose handler has just parked it: a signal that came before could not interrupt it
- * then. May end the call.
+ * Told of each call whose handler has just parked it: a signal that came before could not interrupt
+ * it then. May end the call.
  */
 extern void (*call_on_park)(struct call *c);

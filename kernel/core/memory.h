@@ -12,16 +12,18 @@
 
 #include <sys/uio.h>
 
-/* The memory of one task, as the host knows it: any thread id of it, in the kernel's PID namespace. */
+/* The memory of one task, as the host knows it: any thread id of it, in the kernel's PID namespace.
+ */
 struct guest_memory {
     pid_t host_tid;
 };
 
-#define GUEST_PATH_MAX 4096 /* PATH_MAX of Linux, with the NUL */
-#define GUEST_IOV_MAX  1024 /* UIO_MAXIOV */
+#define GUEST_PATH_MAX 4096         /* PATH_MAX of Linux, with the NUL */
+#define GUEST_IOV_MAX  1024         /* UIO_MAXIOV */
 #define GUEST_RW_MAX   0x7ffff000UL /* MAX_RW_COUNT: no single transfer is larger */
 
-/* Copies size bytes. 0, or -EFAULT unless all could be copied (the output may then be half written). */
+/* Copies size bytes. 0, or -EFAULT unless all could be copied (the output may then be half
+ * written). */
 int guest_read(struct guest_memory m, void *dst, struct gaddr src, size_t size);
 int guest_write(struct guest_memory m, struct gaddr dst, const void *src, size_t size);
 
@@ -58,7 +60,8 @@ void uio_init_kernel(struct uio *u, void *data, size_t size);
 int uio_init_guest_iov(struct uio *u, struct guest_memory m, struct gaddr iov, size_t count);
 void uio_done(struct uio *u);
 
-/* Cuts size bytes off the front. Addresses of a guest are any numbers: no arithmetic of pointers. */
+/* Cuts size bytes off the front. Addresses of a guest are any numbers: no arithmetic of pointers.
+ */
 static inline void iovec_advance(struct iovec *v, size_t size)
 {
     v->iov_base = (void *)((uintptr_t)v->iov_base + size);
@@ -67,7 +70,8 @@ static inline void iovec_advance(struct iovec *v, size_t size)
 
 /*
  * Copies up to size bytes to (from) the caller's buffers and advances. The number of bytes copied,
- * less than size at the end of the buffers or at a bad page; -EFAULT when a bad page stopped it at once.
+ * less than size at the end of the buffers or at a bad page; -EFAULT when a bad page stopped it at
+ * once.
  */
 ssize_t uio_copy_out(struct uio *u, const void *src, size_t size);
 ssize_t uio_copy_in(struct uio *u, void *dst, size_t size);

@@ -9,9 +9,9 @@
 #define TIMER_NEVER INT64_MAX
 
 struct timer {
-    int64_t when_ns;                  /* CLOCK_MONOTONIC */
-    void (*expire)(struct timer *t);  /* runs from the main loop, disarmed; may arm it again */
-    size_t heap_index;                /* 0: not armed */
+    int64_t when_ns;                 /* CLOCK_MONOTONIC */
+    void (*expire)(struct timer *t); /* runs from the main loop, disarmed; may arm it again */
+    size_t heap_index;               /* 0: not armed */
 };
 
 #define TIMER_INIT(fn) ((struct timer){.expire = (fn)})

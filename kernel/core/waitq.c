@@ -3,8 +3,8 @@
 
 /*
  * Entries may remove themselves (or others) while they are called, so no place in the list is kept:
- * the queue is turned once, first to last. If some left meanwhile, others are called twice, which does
- * no harm: a wake-up only says "look again".
+ * the queue is turned once, first to last. If some left meanwhile, others are called twice, which
+ * does no harm: a wake-up only says "look again".
  */
 void waitq_wake(struct waitq *q, uint32_t events)
 {

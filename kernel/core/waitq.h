@@ -3,8 +3,8 @@
  * Wait queues: who wants to know when an object changes.
  *
  * An object owns a struct waitq; whoever waits links a struct wait_entry with a function into it.
- * waitq_wake() calls those functions; they only note that something is to be done (put a call on the
- * run queue, mark an epoll item ready): they never run a handler and never free the queue.
+ * waitq_wake() calls those functions; they only note that something is to be done (put a call on
+ * the run queue, mark an epoll item ready): they never run a handler and never free the queue.
  */
 #pragma once
 
@@ -21,7 +21,8 @@ struct wait_entry {
     /* events: EPOLL* bits that may have become true, or 0 for "look yourself". */
     void (*wake)(struct wait_entry *entry, uint32_t events);
     bool exclusive; /* of these only the first that takes the wake-up is woken, as EPOLLEXCLUSIVE */
-    bool declined;  /* set by the wake of an exclusive one that had no use for it: the next is asked */
+    bool declined;  /* set by the wake of an exclusive one that had no use for it: the next is asked
+                     */
 };
 
 static inline void waitq_init(struct waitq *q)

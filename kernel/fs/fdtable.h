@@ -4,8 +4,8 @@
  * (CLONE_FILES), copied by fork.
  *
  * host_slot: what the host's descriptor table of the tasks holds at the same number. Only mmap(2)
- * of a file and execveat(2) put something there (see sys/mm.c); it is inert, since no other call that
- * takes a descriptor reaches the host.
+ * of a file and execveat(2) put something there (see sys/mm.c); it is inert, since no other call
+ * that takes a descriptor reaches the host.
  */
 #pragma once
 

@@ -6,7 +6,8 @@
  * promises that programs trust one another for (that no page changes any more), and a page that is
  * mapped is changed without a call: only the host can keep such a promise, and know at F_SEAL_WRITE
  * that a writable mapping is left (EBUSY). So the seals on size and content are set on the host's
- * file, and it refuses what they forbid, to us as to its tasks. F_SEAL_SEAL and F_SEAL_EXEC are ours.
+ * file, and it refuses what they forbid, to us as to its tasks. F_SEAL_SEAL and F_SEAL_EXEC are
+ * ours.
  *
  * Memory: what all of them hold is charged against the sandbox's memory here, page by page as it is
  * written through calls, and by the sandbox's limit on the host for what page faults add.

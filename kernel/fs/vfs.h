@@ -350,7 +350,7 @@ struct file {
     int flags;        /* O_* as F_GETFL shows them, without O_CREAT & kin */
     off_t pos;
     uint64_t list_end; /* of a directory: names from this cookie on came after its listing began */
-    uint64_t id; /* unique in the sandbox, never reused: key of epoll and lock owners */
+    uint64_t id;       /* unique in the sandbox, never reused: key of epoll and lock owners */
     bool can_read, can_write;
     bool keeps_suid;         /* opened with CAP_FSETID: writes do not drop set-user-ID */
     struct list epoll_items; /* event/epoll.c: items that watch this file */

@@ -8,13 +8,13 @@
 #include <stdint.h>
 
 /* SYS_GLOVEBOX_EXEC(plan): the kernel fills the plan in. */
-#define STUB_SEGMENT_MAX 64
+#define STUB_SEGMENT_MAX  64
 #define STUB_ARGUMENT_MAX 8192
 
 struct stub_segment {
     uint64_t address, size; /* whole pages; mapped MAP_FIXED_NOREPLACE */
     uint64_t protection;
-    uint64_t fd;            /* STUB_FD_*: which file; STUB_ANONYMOUS: zeros */
+    uint64_t fd; /* STUB_FD_*: which file; STUB_ANONYMOUS: zeros */
     uint64_t offset;
     uint64_t zero_from, zero_size; /* the tail of the last page that is to be cleared */
 };
@@ -23,10 +23,10 @@ struct stub_segment {
 #define STUB_ANONYMOUS      (~0ULL)
 
 struct stub_plan {
-    uint64_t is_init;       /* no program: be the sandbox's init */
+    uint64_t is_init; /* no program: be the sandbox's init */
     uint64_t segment_count;
     struct stub_segment segments[STUB_SEGMENT_MAX];
-    uint64_t entry;         /* where to jump: the interpreter's or the program's */
+    uint64_t entry; /* where to jump: the interpreter's or the program's */
     uint64_t phdr, phnum, base, program_entry; /* for the auxiliary vector */
     uint64_t uid, euid, gid, egid, secure;
     uint64_t executable_stack;

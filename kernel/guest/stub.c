@@ -3,24 +3,25 @@
  * The loader stub: the only program that the host ever executes for a task.
  *
  * The host's execve gave us a fresh address space, the vDSO, and a stack with the arguments, the
- * environment and the auxiliary vector. We ask the kernel what program was meant, map it, correct the
- * vector, install the host's signal handlers and jump. Our own pages stay: the handlers live here.
+ * environment and the auxiliary vector. We ask the kernel what program was meant, map it, correct
+ * the vector, install the host's signal handlers and jump. Our own pages stay: the handlers live
+ * here.
  *
- * Freestanding: no libc, no relocations to apply (everything is reached relative to rip), no data that
- * could be written by anyone but this code before the program runs. Whatever fails ends the task: the
- * old program is gone, as after a failed execve past the point of no return in Linux.
+ * Freestanding: no libc, no relocations to apply (everything is reached relative to rip), no data
+ * that could be written by anyone but this code before the program runs. Whatever fails ends the
+ * task: the old program is gone, as after a failed execve past the point of no return in Linux.
  */
 #include "kernel/arch/x86_64/stub_syscall.h"
 #include "kernel/guest/numbers.h"
 #include "kernel/guest/protocol.h"
 
-#define PROT_READ_WRITE         3
-#define PROT_EXEC_TOO           7
-#define PROT_GROWSDOWN          0x01000000
-#define MAP_PRIVATE             0x02
-#define MAP_ANONYMOUS           0x20
-#define MAP_FIXED_NOREPLACE     0x100000
-#define PAGE_SIZE               4096ULL
+#define PROT_READ_WRITE     3
+#define PROT_EXEC_TOO       7
+#define PROT_GROWSDOWN      0x01000000
+#define MAP_PRIVATE         0x02
+#define MAP_ANONYMOUS       0x20
+#define MAP_FIXED_NOREPLACE 0x100000
+#define PAGE_SIZE           4096ULL
 
 #define SIGILL  4
 #define SIGTRAP 5
@@ -54,8 +55,7 @@ extern char stub_handler[] __attribute__((visibility("hidden")));
 extern char stub_restorer[] __attribute__((visibility("hidden")));
 extern char stub_image_start[] __attribute__((visibility("hidden")));
 extern char stub_image_end[] __attribute__((visibility("hidden")));
-void stub_jump(uint64_t *stack, uint64_t entry)
-    __attribute__((noreturn, visibility("hidden")));
+void stub_jump(uint64_t *stack, uint64_t entry) __attribute__((noreturn, visibility("hidden")));
 void stub_main(uint64_t *stack) __attribute__((noreturn, visibility("hidden")));
 
 static struct stub_plan plan;
@@ -195,8 +195,8 @@ static void make_stack_executable(const uint64_t *stack)
 /* Starts the program that the kernel describes in memory of this size. */
 static void spawn(uint64_t size)
 {
-    int64_t memory = stub_syscall(STUB_NR_MMAP, 0, size, PROT_READ_WRITE,
-                                  MAP_PRIVATE | MAP_ANONYMOUS, ~0ULL, 0);
+    int64_t memory =
+        stub_syscall(STUB_NR_MMAP, 0, size, PROT_READ_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, ~0ULL, 0);
     if (memory < 0)
         die();
     if (stub_syscall(SYS_GLOVEBOX_INIT, INIT_MEMORY, (uint64_t)memory, 0, 0, 0, 0) == 0) {

@@ -2,10 +2,10 @@
 /*
  * The seccomp filter of the tasks, made from the table of system calls.
  *
- * A call is checked for its architecture first (x86-64 only, no x32 numbers: ENOSYS), then by number.
- * HOST rows are let through when the rule's check of the argument registers holds, and are notified
- * else. A check looks at both halves of a register where the host takes 64 bits, and at the low half
- * where it takes an int.
+ * A call is checked for its architecture first (x86-64 only, no x32 numbers: ENOSYS), then by
+ * number. HOST rows are let through when the rule's check of the argument registers holds, and are
+ * notified else. A check looks at both halves of a register where the host takes 64 bits, and at
+ * the low half where it takes an int.
  */
 #pragma once
 

@@ -16,10 +16,10 @@
 
 struct host_ops {
     /*
-     * Waits for a system call of any task; *ret is filled. 0; -EINTR: host_watches were ready and have
-     * run, or deadline_ns (CLOCK_MONOTONIC, INT64_MAX: none) has come; -ENOENT: the caller died
-     * meanwhile; -ENODEV: no task is left. prompt: a task is about to end, so its pidfd must be
-     * seen at once; else patient watches may be seen HOST_TICK_NS late.
+     * Waits for a system call of any task; *ret is filled. 0; -EINTR: host_watches were ready and
+     * have run, or deadline_ns (CLOCK_MONOTONIC, INT64_MAX: none) has come; -ENOENT: the caller
+     * died meanwhile; -ENODEV: no task is left. prompt: a task is about to end, so its pidfd must
+     * be seen at once; else patient watches may be seen HOST_TICK_NS late.
      */
     int (*receive)(struct seccomp_notif *ret, int64_t deadline_ns, bool prompt);
     /* Answers with a value (>= 0) or negative errno. -ENOENT: the task is gone. */
@@ -36,12 +36,14 @@ struct host_ops {
     /* process_vm_readv/writev of one range: bytes or -errno. */
     ssize_t (*read_memory)(pid_t host_tid, void *dst, uint64_t src, size_t size);
     ssize_t (*write_memory)(pid_t host_tid, uint64_t dst, const void *src, size_t size);
-    /* tgkill(2), or tkill(2) when host_pid is 0: a task of an unknown process; pidfd_send_signal(2). */
+    /* tgkill(2), or tkill(2) when host_pid is 0: a task of an unknown process;
+     * pidfd_send_signal(2). */
     int (*signal_thread)(pid_t host_pid, pid_t host_tid, int sig);
     int (*signal_process)(struct hostfd pidfd, int sig);
     /* Sets the soft limit of a task for memory that the host gives it: RLIMIT_AS, _DATA, _STACK. */
     int (*limit)(pid_t host_pid, int resource, uint64_t soft);
-    /* Reads a small file below the kernel's own /proc (relative name), NUL-terminated: size or -errno. */
+    /* Reads a small file below the kernel's own /proc (relative name), NUL-terminated: size or
+     * -errno. */
     ssize_t (*read_proc)(const char *name, char *buffer, size_t size);
 };
 

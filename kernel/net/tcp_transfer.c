@@ -4,12 +4,13 @@
 /* ---- sending ---- */
 
 /*
- * Nobody is there any more. What was sent reached a closed socket, which answers with a reset: the
- * sender learns of it with its next call, as over a real loopback interface.
+ * Nobody is there any more. What was sent, at most a buffer full, reached a closed socket, which
+ * answers with a reset: the sender learns of it with its next call, as over a real loopback
+ * interface.
  */
 static ssize_t send_to_nobody(struct tcp_socket *t, struct uio *u)
 {
-    size_t size = u->left;
+    size_t size = MIN(u->left, tcp_socket(t)->send_buffer);
     tcp_receive_reset(t);
     return (ssize_t)size;
 }

@@ -34,7 +34,7 @@ void cred_follow_uids(struct cred *new, const struct cred *old)
     if (new->securebits & SECBIT_NO_SETUID_FIXUP)
         return;
     if (has_root(old) && !has_root(new)) {
-        if (!(new->securebits & SECBIT_KEEP_CAPS))
+        if (!(new->securebits &SECBIT_KEEP_CAPS))
             new->cap_permitted = new->cap_effective = 0;
         new->cap_ambient = 0;
     }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * ELF programs: from the headers of a file to the stub's plan. The file is a stranger's: every number is
- * checked before it is used, and what passes can at worst make its own process fault.
+ * ELF programs: from the headers of a file to the stub's plan. The file is a stranger's: every
+ * number is checked before it is used, and what passes can at worst make its own process fault.
  */
 #include "kernel/arch/x86_64/arch.h"
 #include "kernel/core/kernel.h"
@@ -181,7 +181,8 @@ static bool wants_executable_stack(const struct elf_file *e)
     return false;
 }
 
-/* The interpreter's path of a dynamic program into buffer; 0 when there is none, 1 when there is. */
+/* The interpreter's path of a dynamic program into buffer; 0 when there is none, 1 when there is.
+ */
 static int interpreter_path(const struct elf_file *e, char *buffer, size_t size)
 {
     for (unsigned i = 0; i < e->header.e_phnum; i++) {

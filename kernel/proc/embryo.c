@@ -70,8 +70,8 @@ int embryo_new(struct thread *t, uint64_t flags)
     e->group = p->group ? process_group_get(p->group) : NULL;
     e->files = flags & CLONE_FILES ? fdtable_get(t->files) : fdtable_copy(t->files);
     e->fs = flags & CLONE_FS ? fs_context_get(t->fs) : fs_context_copy(t->fs);
-    e->actions = flags & CLONE_SIGHAND ? signal_actions_get(p->actions)
-                                       : signal_actions_copy(p->actions);
+    e->actions =
+        flags & CLONE_SIGHAND ? signal_actions_get(p->actions) : signal_actions_copy(p->actions);
     e->space = flags & CLONE_VM ? space_get(p->space) : space_copy(p->space);
     if (!e->files || !e->fs || !e->actions || !e->space ||
         timer_arm(&e->poll, e->made_ns + POLL_FIRST_NS) < 0) {
@@ -129,8 +129,7 @@ static struct thread *born_thread(struct process *p, pid_t host_tid, pid_t tid)
 static struct thread *born_process(struct process *creator, pid_t host_tid, pid_t tid)
 {
     struct embryo *e = creator->embryo;
-    struct process *parent =
-        creator->state == PROCESS_ALIVE ? creator : process_reaper(creator);
+    struct process *parent = creator->state == PROCESS_ALIVE ? creator : process_reaper(creator);
     struct process *p = process_new(parent, tid, host_tid);
     if (!p)
         return NULL;

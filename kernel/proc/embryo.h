@@ -3,9 +3,10 @@
  * A child between clone(2) and its first appearance.
  *
  * The host runs clone; the kernel learns of the child when it makes its first call, or by looking
- * through /proc. What the child inherits is what its parent had at the clone, not what the parent has by
- * then, so all of it is copied (or counted, where the flags say shared) before the host is let to run the
- * call. A process has one embryo at a time: a second clone waits until the first child has shown up.
+ * through /proc. What the child inherits is what its parent had at the clone, not what the parent
+ * has by then, so all of it is copied (or counted, where the flags say shared) before the host is
+ * let to run the call. A process has one embryo at a time: a second clone waits until the first
+ * child has shown up.
  */
 #pragma once
 
@@ -14,8 +15,8 @@
 struct spawn;
 
 struct embryo {
-    uint64_t flags; /* CLONE_*, with the exit signal in the low byte */
-    pid_t creator_tid;  /* sandbox's: the thread that called clone */
+    uint64_t flags;    /* CLONE_*, with the exit signal in the low byte */
+    pid_t creator_tid; /* sandbox's: the thread that called clone */
     int64_t made_ns;
     struct fdtable *files;
     struct fs_context *fs;
@@ -44,7 +45,8 @@ int embryo_new(struct thread *t, uint64_t flags);
 /* Waits of a second clone. */
 struct waitq *embryo_queue(struct process *p);
 
-/* The child has appeared: makes its process or thread. NULL when out of memory (it is then killed). */
+/* The child has appeared: makes its process or thread. NULL when out of memory (it is then killed).
+ */
 struct thread *embryo_born(struct process *creator, pid_t host_tid, pid_t tid, pid_t host_tgid);
 
 /* The host did not make a child, or it is gone: forget it. */

@@ -2,22 +2,23 @@
 /*
  * execve(2): what happens in which order.
  *
- *   1. The task calls execve. The kernel finds the program in the sandbox's tree, checks permission, follows
- *      #! lines, reads the ELF headers of the program and its interpreter: exec_prepare(). All errors
- *      that Linux gives before the point of no return are given here.
- *   2. It hard-links the loader stub into the tasks' host root under the very path that the task passed
- *      (proc/shadow.h) and lets the host run the call. Whatever a racing thread writes over the path
- *      meanwhile, there is nothing but the stub that could be executed.
- *   3. The host kills the other threads and starts the stub, whose first call (SYS_GLOVEBOX_EXEC) tells the
- *      kernel that it happened: exec_commit() does the bookkeeping and hands out the plan.
+ *   1. The task calls execve. The kernel finds the program in the sandbox's tree, checks
+ * permission, follows
+ *      #! lines, reads the ELF headers of the program and its interpreter: exec_prepare(). All
+ * errors that Linux gives before the point of no return are given here.
+ *   2. It hard-links the loader stub into the tasks' host root under the very path that the task
+ * passed (proc/shadow.h) and lets the host run the call. Whatever a racing thread writes over the
+ * path meanwhile, there is nothing but the stub that could be executed.
+ *   3. The host kills the other threads and starts the stub, whose first call (SYS_GLOVEBOX_EXEC)
+ * tells the kernel that it happened: exec_commit() does the bookkeeping and hands out the plan.
  *   4. The stub maps the files: descriptors 0 and 1 stand for program and interpreter until
  *      SYS_GLOVEBOX_START.
  *
  * If the host's execve fails (E2BIG, ENOMEM), the task's next call is another one: exec_cancel().
  * No signal is sent to the process from 2 to the end of 4, since the handlers are not installed.
  *
- * Until it is known which, both the old and the new program may be there, and the leader's number is the
- * old leader or the thread that executed:
+ * Until it is known which, both the old and the new program may be there, and the leader's number
+ * is the old leader or the thread that executed:
  *
  *   leader: parked in read()           T2: execve, let run by the kernel
  *                                      host: kills the leader, T2 has its number and new memory
@@ -41,9 +42,9 @@ struct exec_image {
     char name[16];                      /* comm */
     char *cmdline;
     size_t cmdline_size;
-    bool loading; /* between SYS_GLOVEBOX_EXEC and SYS_GLOVEBOX_START */
-    bool in_flight; /* the host runs the execve: shadow entries must stay */
-    bool placed[2]; /* the host has the program (interpreter) at descriptor 0 (1) */
+    bool loading;      /* between SYS_GLOVEBOX_EXEC and SYS_GLOVEBOX_START */
+    bool in_flight;    /* the host runs the execve: shadow entries must stay */
+    bool placed[2];    /* the host has the program (interpreter) at descriptor 0 (1) */
     struct timer poll; /* looks whether the host's execve has failed, while others are held */
     struct thread *thread;
     struct stub_plan plan;
@@ -65,9 +66,9 @@ void exec_forget(struct thread *t);
 
 /*
  * The host has executed the stub and nothing of the guest has run since: no signal handler is
- * installed, which the stub does last and no guest can undo. Whoever asks for the plan may be the old
- * program: its execve can fail on the host (its memory is bad, its arguments too many), and a sibling
- * can be quicker.
+ * installed, which the stub does last and no guest can undo. Whoever asks for the plan may be the
+ * old program: its execve can fail on the host (its memory is bad, its arguments too many), and a
+ * sibling can be quicker.
  */
 bool exec_has_happened(const struct thread *t);
 

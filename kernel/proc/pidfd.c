@@ -57,8 +57,7 @@ struct process *pidfd_process(const struct file *f, bool *ret_is_pidfd)
 void pidfd_process_ended(struct process *p)
 {
     struct pidfd *d;
-    list_for_each(d, &p->pidfds, link)
-        waitq_wake(&d->wait, EPOLLIN);
+    list_for_each(d, &p->pidfds, link) waitq_wake(&d->wait, EPOLLIN);
 }
 
 void pidfd_process_gone(struct process *p)

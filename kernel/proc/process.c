@@ -333,7 +333,8 @@ static struct thread *meet_new_task(pid_t host_tid)
 struct thread *thread_for_notification(pid_t host_tid)
 {
     struct thread *t = thread_find_host(host_tid);
-    /* A leader that has called exit comes back as the thread that executed and has its number now. */
+    /* A leader that has called exit comes back as the thread that executed and has its number now.
+     */
     if (t && (!t->dead || t->process->executing))
         return t;
     /* Whoever has left calls no more: the number was dealt out again. */
@@ -455,7 +456,8 @@ static void orphan_children(struct process *p)
             siginfo_t info = signal_info_user(child->parent_death_signal, p);
             signal_send_process(child, child->parent_death_signal, &info);
         }
-        /* As reparent_leader() of Linux: the new parent can wait for it whatever clone was asked. */
+        /* As reparent_leader() of Linux: the new parent can wait for it whatever clone was asked.
+         */
         child->exit_signal = SIGCHLD;
         if (child->state != PROCESS_ZOMBIE)
             continue;

@@ -2,14 +2,14 @@
 /*
  * Processes and threads of the sandbox.
  *
- * A process is a thread group of the host; pids are those of the tasks' own PID namespace, which the
- * host deals out, so that getpid() and the value of clone() need no translation. host_pid is the
- * same process as the kernel sees it (outer namespace).
+ * A process is a thread group of the host; pids are those of the tasks' own PID namespace, which
+ * the host deals out, so that getpid() and the value of clone() need no translation. host_pid is
+ * the same process as the kernel sees it (outer namespace).
  *
- * Life of a process: ALIVE -> ZOMBIE (ended on the host, the parent has not waited) -> freed. On the
- * host SIGCHLD is ignored by all tasks, so that ended ones are reaped at once, whoever their parent is;
- * zombies and their statuses are the kernel's alone. A process's resources (files, memory notes) go
- * when it becomes ZOMBIE.
+ * Life of a process: ALIVE -> ZOMBIE (ended on the host, the parent has not waited) -> freed. On
+ * the host SIGCHLD is ignored by all tasks, so that ended ones are reaped at once, whoever their
+ * parent is; zombies and their statuses are the kernel's alone. A process's resources (files,
+ * memory notes) go when it becomes ZOMBIE.
  */
 #pragma once
 
@@ -44,12 +44,12 @@ void fs_context_put(struct fs_context *c);
  */
 struct address_space {
     size_t refs;
-    struct path exe;          /* /proc/PID/exe */
-    struct file *exe_file;    /* keeps `executing` of the inode */
-    char *cmdline;            /* NUL-separated, as exec got it (scripts: with the interpreter) */
+    struct path exe;       /* /proc/PID/exe */
+    struct file *exe_file; /* keeps `executing` of the inode */
+    char *cmdline;         /* NUL-separated, as exec got it (scripts: with the interpreter) */
     size_t cmdline_size;
-    struct map mapped_files;  /* host inode number -> struct mapped_file, see proc/space.c */
-    size_t tidy_count;        /* of mapped_files, for the next look at them */
+    struct map mapped_files;       /* host inode number -> struct mapped_file, see proc/space.c */
+    size_t tidy_count;             /* of mapped_files, for the next look at them */
     uint64_t stub_start, stub_end; /* where the loader stub lies: hidden from /proc/PID/maps */
     uint64_t handler, restorer;    /* its signal entry and return */
     bool dumpable;
@@ -63,7 +63,7 @@ void space_put(struct address_space *s);
 struct session {
     size_t refs;
     pid_t id;
-    struct tty *tty;         /* controlling terminal; counted by fs/tty */
+    struct tty *tty; /* controlling terminal; counted by fs/tty */
     struct list groups;
 };
 struct process_group {
@@ -71,7 +71,7 @@ struct process_group {
     pid_t id;
     struct session *session; /* counted */
     struct list session_link;
-    struct list members;     /* process.group_link */
+    struct list members; /* process.group_link */
 };
 
 #define THREAD_CPUS_MAX 1024 /* as many as libc's cpu_set_t can name */
@@ -86,8 +86,8 @@ struct process {
 
     struct process *parent; /* uncounted; init for orphans; NULL for init */
     struct list children, sibling;
-    struct list threads; /* thread.process_link; the leader first */
-    struct list all_link; /* process_all */
+    struct list threads;      /* thread.process_link; the leader first */
+    struct list all_link;     /* process_all */
     struct waitq child_wait;  /* woken when a child changes state */
     struct waitq exit_wait;   /* woken when this process becomes a zombie: pidfd */
     struct waitq exec_wait;   /* woken when an exec of one of its threads is off */
@@ -109,18 +109,18 @@ struct process {
     bool stop_reported, continue_pending; /* for wait4 WUNTRACED, WCONTINUED */
     int stop_signal;
     bool subreaper, did_exec;
-    bool exiting;      /* wait_status is known: exit_group was called or a signal ends it */
+    bool exiting; /* wait_status is known: exit_group was called or a signal ends it */
     struct host_watch end_watch; /* of the pidfd */
     int parent_death_signal;
     int nice, oom_score_adj, ioprio;
-    int64_t start_ns; /* CLOCK_MONOTONIC */
+    int64_t start_ns;                    /* CLOCK_MONOTONIC */
     struct rusage children_usage, usage; /* usage: final, of a zombie */
-    bool autoreap; /* the parent ignores SIGCHLD */
+    bool autoreap;                       /* the parent ignores SIGCHLD */
     struct list pidfds; /* struct pidfd, proc/pidfd.c: files that stand for this process */
     uid_t zombie_uid;   /* real uid, once the threads are gone */
     int exec_error;     /* why its first execve failed: for whoever spawned it */
     bool thp_disabled;  /* prctl(2) */
-    bool tty_dropped; /* gave its session's terminal up alone (TIOCNOTTY); kept by fork */
+    bool tty_dropped;   /* gave its session's terminal up alone (TIOCNOTTY); kept by fork */
 };
 
 struct thread {
@@ -137,8 +137,9 @@ struct thread {
     char name[16];                /* comm */
     uint64_t clear_child_tid, robust_list, robust_list_size;
     int sched_policy, sched_priority;
-    uint64_t cpus[THREAD_CPUS_MAX / 64]; /* sched_setaffinity(2): bit n is CPU n; all 0: every one */
-    uint64_t timer_slack_ns; /* prctl(2); 0: the default */
+    uint64_t
+        cpus[THREAD_CPUS_MAX / 64]; /* sched_setaffinity(2): bit n is CPU n; all 0: every one */
+    uint64_t timer_slack_ns;        /* prctl(2); 0: the default */
     struct call_resume resume;
 };
 
@@ -165,8 +166,8 @@ static inline struct thread *process_leader(struct process *p)
 struct thread *thread_for_notification(pid_t host_tid);
 
 /*
- * A process with one thread that shares nothing yet: the caller gives it what a fork would copy. init:
- * parent NULL. NULL when out of memory or over LIMIT_THREADS.
+ * A process with one thread that shares nothing yet: the caller gives it what a fork would copy.
+ * init: parent NULL. NULL when out of memory or over LIMIT_THREADS.
  */
 struct process *process_new(struct process *parent, pid_t pid, pid_t host_pid);
 struct thread *thread_new(struct process *p, pid_t tid, pid_t host_tid);
@@ -206,7 +207,8 @@ bool process_group_is_orphaned(const struct process_group *g);
 int process_cpu_time(const struct process *p, int64_t *ret_user_ns, int64_t *ret_system_ns);
 int thread_cpu_time(const struct thread *t, int64_t *ret_user_ns, int64_t *ret_system_ns);
 
-/* A walk base of the thread: its root, cwd and credentials. dirfd as for openat(2). -EBADF, -ENOTDIR. */
+/* A walk base of the thread: its root, cwd and credentials. dirfd as for openat(2). -EBADF,
+ * -ENOTDIR. */
 int thread_walk_base(struct thread *t, int dirfd, struct walk_base *ret);
 
 /* The soft limit, RLIM_INFINITY capped to SIZE_MAX. */

@@ -59,8 +59,9 @@ static int clear_all(void)
 }
 
 /*
- * The path without "", "." and "..", each ".." taking the component before it away, below ROOT_NAME.
- * Directories that are only passed through ("x/../y") are made too: the host walks through them.
+ * The path without "", "." and "..", each ".." taking the component before it away, below
+ * ROOT_NAME. Directories that are only passed through ("x/../y") are made too: the host walks
+ * through them.
  */
 static int make_directories(const char *path, char *out, size_t size)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The tasks' host root: a private tmpfs in which nothing exists but directories and hard links to the
- * loader stub, under names that tasks have executed. See exec.h.
+ * The tasks' host root: a private tmpfs in which nothing exists but directories and hard links to
+ * the loader stub, under names that tasks have executed. See exec.h.
  */
 #pragma once
 

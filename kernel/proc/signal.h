@@ -2,22 +2,24 @@
 /*
  * Signals: signal(7). The host delivers, the kernel decides.
  *
- * Masks, dispositions, queues and siginfo are the kernel's. On the host nothing is blocked and only two
- * kinds of handler exist, installed by the loader stub, always with SA_RESTART | SA_SIGINFO |
- * SA_ONSTACK | SA_NODEFER: one for SIGNAL_KICK, one for synchronous faults (SEGV, BUS, FPE, ILL, TRAP, SYS).
- * All else is at its default on the host and never sent, but SIGKILL.
+ * Masks, dispositions, queues and siginfo are the kernel's. On the host nothing is blocked and only
+ * two kinds of handler exist, installed by the loader stub, always with SA_RESTART | SA_SIGINFO |
+ * SA_ONSTACK | SA_NODEFER: one for SIGNAL_KICK, one for synchronous faults (SEGV, BUS, FPE, ILL,
+ * TRAP, SYS). All else is at its default on the host and never sent, but SIGKILL.
  *
  * To deliver: the kernel picks a thread that does not block the signal and sends it SIGNAL_KICK
- * (signal_kick). If the thread is parked in a call, call_interrupt() ends that after the kick was sent.
- * The stub's handler asks with SYS_GLOVEBOX_SIGNAL (arguments: host signal, address of siginfo,
- * address of ucontext), answered by signal_deliver(): it takes the next deliverable signal and
+ * (signal_kick). If the thread is parked in a call, call_interrupt() ends that after the kick was
+ * sent. The stub's handler asks with SYS_GLOVEBOX_SIGNAL (arguments: host signal, address of
+ * siginfo, address of ucontext), answered by signal_deliver(): it takes the next deliverable signal
+ * and
  *   - handler: writes siginfo and the mask to return to into the frame, updates the mask (sa_mask,
  *     SA_NODEFER, SA_RESETHAND), answers with the handler's address;
  *   - stop: the answer is held back (parked) until SIGCONT or SIGKILL: that is the stop;
  *   - death: sends the host SIGKILL to the whole process, with wait_status noted as the signal's;
  *   - nothing (taken by another thread, ignored meanwhile): answers 0, the handler returns.
- * rt_sigreturn is notified with the address of the ucontext in rdi (our restorer sets it): the kernel
- * takes the guest's mask from uc_sigmask, writes 0 there (host mask), and lets the host run it.
+ * rt_sigreturn is notified with the address of the ucontext in rdi (our restorer sets it): the
+ * kernel takes the guest's mask from uc_sigmask, writes 0 there (host mask), and lets the host run
+ * it.
  */
 #pragma once
 
@@ -25,12 +27,12 @@
 
 #include <signal.h>
 
-#define SIGNAL_COUNT 64
-#define SIGNAL_KICK  64 /* on the host; the guest's own signal 64 is only ever in our tables */
+#define SIGNAL_COUNT     64
+#define SIGNAL_KICK      64 /* on the host; the guest's own signal 64 is only ever in our tables */
 #define SIGNAL_QUEUE_MAX 1024 /* queued siginfo per process: RLIMIT_SIGPENDING */
 
 typedef uint64_t sigmask_t; /* bit n-1 is signal n */
-#define SIGMASK(sig) (1ULL << ((sig)-1))
+#define SIGMASK(sig)        (1ULL << ((sig)-1))
 #define SIGMASK_UNBLOCKABLE (SIGMASK(SIGKILL) | SIGMASK(SIGSTOP))
 
 struct process;
@@ -70,7 +72,8 @@ struct signal_thread {
     bool kicked;          /* a host signal is under way and not asked about yet */
     struct call *stopped; /* the held answer of a stopped thread */
     struct waitq wait;    /* sigtimedwait and signalfd: woken when a signal becomes pending */
-    uint64_t altstack_sp, altstack_size; uint32_t altstack_flags; /* as the guest set it, if known */
+    uint64_t altstack_sp, altstack_size;
+    uint32_t altstack_flags; /* as the guest set it, if known */
 };
 
 struct signal_actions *signal_actions_new(void);
@@ -99,27 +102,29 @@ bool signal_may_send(const struct thread *sender, const struct process *target, 
 /* A signal is pending for t that it does not block (and does not ignore). */
 bool signal_is_deliverable(const struct thread *t);
 
-/* t's mask becomes mask (KILL and STOP taken out); pending ones that this unblocks are delivered. */
+/* t's mask becomes mask (KILL and STOP taken out); pending ones that this unblocks are delivered.
+ */
 void signal_set_mask(struct thread *t, sigmask_t mask);
 
 /*
- * For calls with a temporary mask (sigsuspend, ppoll, pselect, epoll_pwait): sets it for the time of
- * the call; it is put back when the call ends, or goes into the handler's frame.
+ * For calls with a temporary mask (sigsuspend, ppoll, pselect, epoll_pwait): sets it for the time
+ * of the call; it is put back when the call ends, or goes into the handler's frame.
  */
 void signal_begin_temporary_mask(struct thread *t, sigmask_t mask);
 void signal_end_temporary_mask(struct thread *t);
 
 /*
- * For call_on_end: a call of c->thread is about to be answered with result. Ends its temporary mask,
- * unless a signal interrupted the call: then the mask stands until the stub's handler asks.
+ * For call_on_end: a call of c->thread is about to be answered with result. Ends its temporary
+ * mask, unless a signal interrupted the call: then the mask stands until the stub's handler asks.
  */
 void signal_call_ended(struct call *c, long result);
 
 /*
- * Sends the host's SIGNAL_KICK to t when it has something to act on, and ends its parked call. Nothing
- * happens otherwise, so it may be called at any time; it must be called
+ * Sends the host's SIGNAL_KICK to t when it has something to act on, and ends its parked call.
+ * Nothing happens otherwise, so it may be called at any time; it must be called
  *   - when a handler of t has just parked: a kick may have come before the host handed us the call;
- *   - when t's program starts (SYS_GLOVEBOX_START) and when t is first seen: before, it can't be kicked.
+ *   - when t's program starts (SYS_GLOVEBOX_START) and when t is first seen: before, it can't be
+ * kicked.
  */
 void signal_kick(struct thread *t);
 
@@ -139,10 +144,12 @@ bool signal_take(struct thread *t, sigmask_t set, siginfo_t *ret);
 sigmask_t signal_pending(const struct thread *t);
 
 /*
- * The child p changed state (CLD_EXITED, CLD_KILLED, CLD_STOPPED, CLD_CONTINUED): SIGCHLD to its parent.
- * For a zombie code and status are taken from its wait_status, so a new parent can be told again.
+ * The child p changed state (CLD_EXITED, CLD_KILLED, CLD_STOPPED, CLD_CONTINUED): SIGCHLD to its
+ * parent. For a zombie code and status are taken from its wait_status, so a new parent can be told
+ * again.
  */
 void signal_child_changed(struct process *p, int code, int status);
 
-/* Ends the whole process by sig on the host, as if by its default action (core signals included). */
+/* Ends the whole process by sig on the host, as if by its default action (core signals included).
+ */
 void process_kill(struct process *p, int sig);

@@ -8,8 +8,8 @@
 #include <stdio.h>
 
 #define MAPS_TEXT_MAX (4u << 20)
-#define TIDY_MIN      128           /* so many files are not worth a look */
-#define SETTLED_NS    NSEC_PER_SEC  /* by then the host has run an mmap that was let through */
+#define TIDY_MIN      128          /* so many files are not worth a look */
+#define SETTLED_NS    NSEC_PER_SEC /* by then the host has run an mmap that was let through */
 
 struct address_space *space_new(void)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Address spaces as the kernel knows them: which files were mapped, which program runs. The pages are
- * the host's.
+ * Address spaces as the kernel knows them: which files were mapped, which program runs. The pages
+ * are the host's.
  */
 #pragma once
 
@@ -9,8 +9,8 @@
 
 /*
  * A file that was mapped: how /proc/PID/maps finds its name, and what keeps a removed file charged
- * while its pages can be seen. Keyed by the host's inode number. Nobody tells when a mapping goes, so
- * the host is asked when there are many, or when there is no room for a file.
+ * while its pages can be seen. Keyed by the host's inode number. Nobody tells when a mapping goes,
+ * so the host is asked when there are many, or when there is no room for a file.
  */
 struct mapped_file {
     struct path path; /* counted; mount NULL for anonymous files */
@@ -22,12 +22,13 @@ struct mapped_file {
 
 struct address_space *space_copy(const struct address_space *s);
 
-/* Notes that f was mapped through the host descriptor. Failing to is no error: maps shows no name. */
+/* Notes that f was mapped through the host descriptor. Failing to is no error: maps shows no name.
+ */
 void space_note_mapping(struct address_space *s, const struct file *f, struct hostfd fd);
 
 /*
- * Forgets files that are mapped no more by the process of t, which calls right now. Those of siblings
- * whose mmap may not have run yet stay. True if any was forgotten.
+ * Forgets files that are mapped no more by the process of t, which calls right now. Those of
+ * siblings whose mmap may not have run yet stay. True if any was forgotten.
  */
 bool space_forget_unmapped(const struct thread *t);
 

@@ -32,7 +32,8 @@ int spawn_queue(struct spawn *s)
     return 0;
 }
 
-/* Lays a vector out at *words, its strings at *strings; both move on. base is the init's address. */
+/* Lays a vector out at *words, its strings at *strings; both move on. base is the init's address.
+ */
 static uint64_t place_vector(char *block, uint64_t base, size_t *words, size_t *strings, char **v)
 {
     uint64_t address = base + *words;

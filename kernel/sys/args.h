@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * What the families that deal with files ask of their arguments: descriptors, names, ranges; and how a
- * parked call keeps hold of its files.
+ * What the families that deal with files ask of their arguments: descriptors, names, ranges; and
+ * how a parked call keeps hold of its files.
  *
  * A blocked call of Linux holds its open file description: another thread that closes the
  * descriptor, or opens another file at its number, does not disturb it. Here the handler is run
@@ -21,7 +21,8 @@ bool args_range_ok(struct gaddr addr, size_t size);
 struct file *args_file(const struct call *c, int fd);
 struct file *args_any_file(const struct call *c, int fd);
 
-/* Copies a path of at most GUEST_PATH_MAX bytes. -EFAULT, -ENAMETOOLONG; args_path(): -ENOENT for "". */
+/* Copies a path of at most GUEST_PATH_MAX bytes. -EFAULT, -ENAMETOOLONG; args_path(): -ENOENT for
+ * "". */
 int args_path(const struct call *c, struct gaddr addr, char *name);
 int args_path_or_empty(const struct call *c, struct gaddr addr, char *name);
 

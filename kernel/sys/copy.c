@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * sendfile(2), copy_file_range(2): from file to file through a buffer of ours. splice.c has the pipes.
+ * sendfile(2), copy_file_range(2): from file to file through a buffer of ours. splice.c has the
+ * pipes.
  *
  * What was read at a position but could not be written is not lost: the position is set back to
  * what the target took.
@@ -15,8 +16,8 @@
 #define COPY_RUN_BYTES   (1UL << 20) /* of one run of a handler */
 
 /*
- * Copies up to size bytes, advancing both positions by what was written. Bytes; or -errno when there
- * were none, -EAGAIN with *ret_read set when it was the reading side.
+ * Copies up to size bytes, advancing both positions by what was written. Bytes; or -errno when
+ * there were none, -EAGAIN with *ret_read set when it was the reading side.
  */
 static ssize_t copy_some(struct call *c, struct file *in, off_t *in_pos, struct file *out,
                          off_t *out_pos, size_t size, bool *ret_read)
@@ -64,7 +65,8 @@ static int sendfile_check(const struct sendfile *s, size_t size)
         return r;
     if (!s->out->can_write)
         return -EBADF;
-    /* splice_direct_to_actor(): the source is a file with positions, the target is not appended to. */
+    /* splice_direct_to_actor(): the source is a file with positions, the target is not appended to.
+     */
     if (s->in->ops->stream || !s->in->ops->lseek || !s->in->ops->read || !s->out->ops->write)
         return -EINVAL;
     if (S_ISDIR(s->in->inode->mode))
@@ -194,8 +196,7 @@ long sys_copy_file_range(struct call *c)
         r = copy_range_check(c, in, in_pos, out, out_pos, &size);
     if (r < 0 || size == 0)
         return r;
-    ssize_t n =
-        copy_some(c, in, &in_pos, out, &out_pos, MIN(size, COPY_RUN_BYTES), &reading);
+    ssize_t n = copy_some(c, in, &in_pos, out, &out_pos, MIN(size, COPY_RUN_BYTES), &reading);
     if (n <= 0)
         return n;
     r = write_offset(c, call_addr(c, 1), in, in_pos);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * getdents(2), getdents64(2). The position of an open directory is the cookie of the last name that was
- * given out; d_off of a name is its own cookie, so that seekdir(3) to it goes on behind it.
+ * getdents(2), getdents64(2). The position of an open directory is the cookie of the last name that
+ * was given out; d_off of a name is its own cookie, so that seekdir(3) to it goes on behind it.
  */
 #include "kernel/fs/notify.h"
 #include "kernel/proc/process.h"

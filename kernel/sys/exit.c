@@ -8,9 +8,8 @@
 static bool is_last_thread(const struct thread *t)
 {
     const struct thread *other;
-    list_for_each(other, &t->process->threads, process_link)
-        if (other != t && !other->dead)
-            return false;
+    list_for_each(other, &t->process->threads,
+                  process_link) if (other != t && !other->dead) return false;
     return true;
 }
 

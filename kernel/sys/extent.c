@@ -8,8 +8,8 @@
 
 #include <linux/falloc.h>
 
-#define FALLOCATE_KNOWN                                                                            \
-    (FALLOC_FL_KEEP_SIZE | FALLOC_FL_PUNCH_HOLE | FALLOC_FL_COLLAPSE_RANGE |                       \
+#define FALLOCATE_KNOWN                                                      \
+    (FALLOC_FL_KEEP_SIZE | FALLOC_FL_PUNCH_HOLE | FALLOC_FL_COLLAPSE_RANGE | \
      FALLOC_FL_ZERO_RANGE | FALLOC_FL_INSERT_RANGE | FALLOC_FL_UNSHARE_RANGE)
 
 static bool is_regular_or_block(const struct inode *i)

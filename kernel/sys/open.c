@@ -18,16 +18,16 @@
 
 #define O_TMPFILE_BIT (O_TMPFILE & ~O_DIRECTORY)
 
-#define OPEN_FLAGS_KNOWN                                                                           \
-    (O_ACCMODE | O_CREAT | O_EXCL | O_NOCTTY | O_TRUNC | O_APPEND | O_NONBLOCK | O_SYNC | O_DSYNC | \
-     O_ASYNC | O_DIRECT | O_LARGEFILE_KERNEL | O_DIRECTORY | O_NOFOLLOW | O_NOATIME | O_CLOEXEC |  \
-     O_PATH | O_TMPFILE_BIT)
+#define OPEN_FLAGS_KNOWN                                                                        \
+    (O_ACCMODE | O_CREAT | O_EXCL | O_NOCTTY | O_TRUNC | O_APPEND | O_NONBLOCK | O_SYNC |       \
+     O_DSYNC | O_ASYNC | O_DIRECT | O_LARGEFILE_KERNEL | O_DIRECTORY | O_NOFOLLOW | O_NOATIME | \
+     O_CLOEXEC | O_PATH | O_TMPFILE_BIT)
 #define OPEN_FLAGS_OF_O_PATH (O_DIRECTORY | O_NOFOLLOW | O_PATH | O_CLOEXEC)
 
 #define MODE_MASK 07777
 
-#define RESOLVE_KNOWN                                                                              \
-    (RESOLVE_NO_XDEV | RESOLVE_NO_MAGICLINKS | RESOLVE_NO_SYMLINKS | RESOLVE_BENEATH |             \
+#define RESOLVE_KNOWN                                                                  \
+    (RESOLVE_NO_XDEV | RESOLVE_NO_MAGICLINKS | RESOLVE_NO_SYMLINKS | RESOLVE_BENEATH | \
      RESOLVE_IN_ROOT | RESOLVE_CACHED)
 
 /* struct open_how of the first version, which is the only one so far. */
@@ -75,7 +75,8 @@ static unsigned walk_flags_of(uint64_t resolve)
     return flags;
 }
 
-/* A number is free: asked before the name is touched, since a file must not be made for an EMFILE. */
+/* A number is free: asked before the name is touched, since a file must not be made for an EMFILE.
+ */
 static bool has_free_number(const struct fdtable *t, size_t limit)
 {
     size_t end = MIN(limit, t->capacity);
@@ -93,7 +94,8 @@ static void release_fifo(struct call *c)
 
 /*
  * fifo(7): the end that is opened alone waits for its other side. It is registered meanwhile, in
- * c->state_word; vfs_open() has checked the name and its file, in c->state, is no use but to hold it.
+ * c->state_word; vfs_open() has checked the name and its file, in c->state, is no use but to hold
+ * it.
  */
 static long open_fifo(struct call *c, bool cloexec)
 {
@@ -182,7 +184,8 @@ long sys_openat(struct call *c)
     return open_name(c, call_int(c, 0), call_addr(c, 1), &how);
 }
 
-/* What a newer version of the struct has more must be 0: -E2BIG, copy_struct_from_user() of Linux. */
+/* What a newer version of the struct has more must be 0: -E2BIG, copy_struct_from_user() of Linux.
+ */
 static int read_how(struct call *c, struct gaddr address, size_t size, struct open_how *ret)
 {
     char tail[GUEST_PAGE_SIZE];
@@ -208,8 +211,8 @@ long sys_openat2(struct call *c)
 }
 
 /*
- * The host has a descriptor at the same number if the file was mapped through it. It is inert, but it
- * keeps the content on the host's disk, so the host is let run the same close on its own table.
+ * The host has a descriptor at the same number if the file was mapped through it. It is inert, but
+ * it keeps the content on the host's disk, so the host is let run the same close on its own table.
  *
  * Not if a sibling shares the table: it could open and map another file at the number before the
  * host closes, and would find nothing there from then on. Then the loader stub takes the place.
@@ -249,10 +252,10 @@ static void close_one(struct fdtable *t, int fd, unsigned flags)
 }
 
 /*
- * What the host's table holds at these numbers stays: it is inert, and goes when something is mapped
- * at the number again. But a table that is no longer shared here must not be shared there, else one
- * thread's mmap would put another file under its sibling's number: with CLOSE_RANGE_UNSHARE the host
- * runs the call too.
+ * What the host's table holds at these numbers stays: it is inert, and goes when something is
+ * mapped at the number again. But a table that is no longer shared here must not be shared there,
+ * else one thread's mmap would put another file under its sibling's number: with
+ * CLOSE_RANGE_UNSHARE the host runs the call too.
  */
 long sys_close_range(struct call *c)
 {

@@ -2,10 +2,11 @@
 /*
  * read(2), write(2) and their kin.
  *
- * A transfer to or from a file without blocking (regular files, devices) is done in slices: after each
- * the other tasks get their turn, so that one read of 2 GiB does not stop the sandbox. Signals wait
- * until such a call is through, as they do on Linux. A pipe, terminal or socket gives what it has; the
- * call waits only while that is nothing, or, writing, until all is taken (file_ops.write_all).
+ * A transfer to or from a file without blocking (regular files, devices) is done in slices: after
+ * each the other tasks get their turn, so that one read of 2 GiB does not stop the sandbox. Signals
+ * wait until such a call is through, as they do on Linux. A pipe, terminal or socket gives what it
+ * has; the call waits only while that is nothing, or, writing, until all is taken
+ * (file_ops.write_all).
  */
 #include "kernel/sys/rw.h"
 

@@ -12,8 +12,8 @@
 
 /*
  * Before *size bytes are written to f at pos: cuts *size to RLIMIT_FSIZE, or sends SIGXFSZ and
- * answers -EFBIG. Nothing is done for other than regular files. After a part of the call was written
- * (c->progress) *size becomes 0 without a signal: the call is over.
+ * answers -EFBIG. Nothing is done for other than regular files. After a part of the call was
+ * written (c->progress) *size becomes 0 without a signal: the call is over.
  */
 int rw_begin_write(struct call *c, struct file *f, off_t pos, size_t *size);
 
@@ -24,8 +24,9 @@ int rw_check_growth(struct call *c, struct inode *i, off_t size);
 void rw_send_sigpipe(struct call *c);
 
 /*
- * Positions that Linux refuses before it looks at the file (rw_verify_area() of its sources): -EINVAL
- * for a negative one, a size that is negative as ssize_t, or a range past the largest offset.
+ * Positions that Linux refuses before it looks at the file (rw_verify_area() of its sources):
+ * -EINVAL for a negative one, a size that is negative as ssize_t, or a range past the largest
+ * offset.
  */
 int rw_verify_range(off_t pos, size_t size);
 

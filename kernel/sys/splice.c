@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * splice(2), tee(2), vmsplice(2). Bytes are copied, pages never move: what a pipe holds can't be changed
- * from outside, and what it is written to never shares memory with it.
+ * splice(2), tee(2), vmsplice(2). Bytes are copied, pages never move: what a pipe holds can't be
+ * changed from outside, and what it is written to never shares memory with it.
  *
  * What leaves a pipe is looked at first and consumed when its target has taken it.
  */

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * What files are: stat(2), statx(2), access(2), readlink(2), statfs(2). dirents.c lists directories.
+ * What files are: stat(2), statx(2), access(2), readlink(2), statfs(2). dirents.c lists
+ * directories.
  */
 #include "kernel/proc/process.h"
 #include "kernel/sys/args.h"
@@ -113,8 +114,7 @@ long sys_statx(struct call *c)
         return -EINVAL;
     int r = args_path_at(c, call_addr(c, 1), flags, name);
     if (r == 0)
-        r = args_walk(c, call_int(c, 0), name, follow_unless(flags) | empty_if(flags), NULL,
-                      &path);
+        r = args_walk(c, call_int(c, 0), name, follow_unless(flags) | empty_if(flags), NULL, &path);
     if (r < 0)
         return r;
     struct stat st;
@@ -147,8 +147,8 @@ static int check_access(const struct path *path, const struct cred *cred, int mo
     struct inode *i = path->dentry->inode;
     if ((mode & X_OK) && S_ISREG(i->mode) && path->mount && path->mount->noexec)
         return -EACCES;
-    int mask = (mode & R_OK ? MAY_READ : 0) | (mode & W_OK ? MAY_WRITE : 0) |
-               (mode & X_OK ? MAY_EXEC : 0);
+    int mask =
+        (mode & R_OK ? MAY_READ : 0) | (mode & W_OK ? MAY_WRITE : 0) | (mode & X_OK ? MAY_EXEC : 0);
     if (i->ops->refresh) {
         int r = i->ops->refresh(i);
         if (r < 0)

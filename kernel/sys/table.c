@@ -13,9 +13,10 @@
 #define HANDLER_HOST_MEMBARRIER sys_membarrier
 
 #define KERNEL(number, name, handler, note) [number] = {#name, SYSCALL_KERNEL, handler, 0, 0, note},
-#define HOST(number, name, rule, note)                                                             \
+#define HOST(number, name, rule, note) \
     [number] = {#name, SYSCALL_HOST, HANDLER_##rule, 0, rule, note},
-#define REFUSED(number, name, error, note) [number] = {#name, SYSCALL_REFUSED, NULL, error, 0, note},
+#define REFUSED(number, name, error, note) \
+    [number] = {#name, SYSCALL_REFUSED, NULL, error, 0, note},
 
 static const struct syscall_row rows[] = {
 #include "kernel/sys/table.def"

@@ -5,9 +5,9 @@
  *
  *   KERNEL(number, name, handler, "limits in words")     answered by handler in this folder
  *   HOST(number, name, rule, "why, and what is checked")  run by the host; rule: what BPF checks
- *                                                         (kernel/host/filter.h); where the check fails,
- *                                                         the call is answered by the rule's handler
- *   REFUSED(number, name, errno, "why")                   answered by the filter itself
+ *                                                         (kernel/host/filter.h); where the check
+ * fails, the call is answered by the rule's handler REFUSED(number, name, errno, "why") answered by
+ * the filter itself
  *
  * A number without a row is answered ENOSYS.
  */
@@ -35,6 +35,6 @@ const struct syscall_row *syscall_row(int nr);
 /* One more than the highest number that has a row. */
 size_t syscall_count(void);
 
-/* The tasks' seccomp filter for this table: instructions, -E2BIG, -ENOMEM. See kernel/host/filter.h. */
+/* The tasks' seccomp filter for this table: instructions, -E2BIG, -ENOMEM. See
+ * kernel/host/filter.h. */
 int syscall_filter(struct sock_filter *program, size_t capacity);
-

@@ -12,9 +12,9 @@
 #include <linux/limits.h>
 #include <sys/xattr.h>
 
-#define USER_PREFIX       "user."
-#define TRUSTED_PREFIX    "trusted."
-#define SECURITY_PREFIX   "security."
+#define USER_PREFIX         "user."
+#define TRUSTED_PREFIX      "trusted."
+#define SECURITY_PREFIX     "security."
 #define SECURITY_CAPABILITY "security.capability"
 
 struct attribute {

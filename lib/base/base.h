@@ -17,23 +17,23 @@
 
 #define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
 
-#define MIN(a, b)                                                                                  \
-    ({                                                                                             \
-        __typeof__(a) min_a_ = (a);                                                                \
-        __typeof__(b) min_b_ = (b);                                                                \
-        min_a_ < min_b_ ? min_a_ : min_b_;                                                         \
+#define MIN(a, b)                          \
+    ({                                     \
+        __typeof__(a) min_a_ = (a);        \
+        __typeof__(b) min_b_ = (b);        \
+        min_a_ < min_b_ ? min_a_ : min_b_; \
     })
-#define MAX(a, b)                                                                                  \
-    ({                                                                                             \
-        __typeof__(a) max_a_ = (a);                                                                \
-        __typeof__(b) max_b_ = (b);                                                                \
-        max_a_ > max_b_ ? max_a_ : max_b_;                                                         \
+#define MAX(a, b)                          \
+    ({                                     \
+        __typeof__(a) max_a_ = (a);        \
+        __typeof__(b) max_b_ = (b);        \
+        max_a_ > max_b_ ? max_a_ : max_b_; \
     })
 
-#define container_of(ptr, type, member)                                                            \
-    ({                                                                                             \
-        const __typeof__(((type *)0)->member) *container_ptr_ = (ptr);                             \
-        (type *)((char *)container_ptr_ - offsetof(type, member));                                 \
+#define container_of(ptr, type, member)                                \
+    ({                                                                 \
+        const __typeof__(((type *)0)->member) *container_ptr_ = (ptr); \
+        (type *)((char *)container_ptr_ - offsetof(type, member));     \
     })
 
 #define NSEC_PER_SEC  1000000000LL
@@ -81,15 +81,15 @@ static inline void base_closep(int *fd)
 #define _noreturn_          __attribute__((noreturn))
 
 /* Moves the pointer out of a variable that has a cleanup attribute: return TAKE_PTR(x); */
-#define TAKE_PTR(p)                                                                                \
-    ({                                                                                             \
-        __typeof__(p) take_ = (p);                                                                 \
-        (p) = NULL;                                                                                \
-        take_;                                                                                     \
+#define TAKE_PTR(p)                \
+    ({                             \
+        __typeof__(p) take_ = (p); \
+        (p) = NULL;                \
+        take_;                     \
     })
-#define TAKE_FD(fd)                                                                                \
-    ({                                                                                             \
-        int take_ = (fd);                                                                          \
-        (fd) = -1;                                                                                 \
-        take_;                                                                                     \
+#define TAKE_FD(fd)       \
+    ({                    \
+        int take_ = (fd); \
+        (fd) = -1;        \
+        take_;            \
     })

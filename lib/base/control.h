@@ -25,13 +25,13 @@
 
 #include <sys/resource.h>
 
-#define CONTROL_FD       3
-#define CONTROL_SPEC_FD  4
-#define CONTROL_STDIN_FD 5
+#define CONTROL_FD        3
+#define CONTROL_SPEC_FD   4
+#define CONTROL_STDIN_FD  5
 #define CONTROL_STDOUT_FD 6
 #define CONTROL_STDERR_FD 7
 
-#define CONTROL_SPEC_MAX_BYTES (8u * 1024 * 1024)
+#define CONTROL_SPEC_MAX_BYTES   (8u * 1024 * 1024)
 #define CONTROL_PACKET_MAX_BYTES 65536
 
 enum control_type {
@@ -45,15 +45,16 @@ enum control_type {
     CONTROL_STOPPED,   /* the main program was stopped by job control: value is the signal */
     /* starter -> kernel */
     CONTROL_WINDOW_SIZE, /* value = rows << 16 | columns */
-    CONTROL_SIGNAL,      /* value: to the main program's process group (with a tty: the foreground) */
-    CONTROL_KILL,        /* ends everything in the sandbox at once */
+    CONTROL_SIGNAL, /* value: to the main program's process group (with a tty: the foreground) */
+    CONTROL_KILL,   /* ends everything in the sandbox at once */
 };
 
 struct control_packet {
     uint32_t type;
     int32_t value;
     int64_t wall_ns;
-    int64_t user_ns, system_ns; /* CPU time of all of the sandbox's processes that were waited for */
-    int64_t peak_memory_bytes;  /* of the largest process */
-    uint32_t text_size;         /* bytes of text behind the struct, not NUL-terminated */
+    int64_t user_ns,
+        system_ns;             /* CPU time of all of the sandbox's processes that were waited for */
+    int64_t peak_memory_bytes; /* of the largest process */
+    uint32_t text_size;        /* bytes of text behind the struct, not NUL-terminated */
 };

@@ -11,10 +11,10 @@ struct list {
     struct list *next, *prev;
 };
 
-#define LIST_INIT(name)                                                                            \
-    (struct list)                                                                                  \
-    {                                                                                              \
-        &(name), &(name)                                                                           \
+#define LIST_INIT(name)  \
+    (struct list)        \
+    {                    \
+        &(name), &(name) \
     }
 
 static inline void list_init(struct list *l)
@@ -71,16 +71,16 @@ static inline void list_splice(struct list *to, struct list *from)
 
 #define list_entry(node, type, member) container_of(node, type, member)
 
-#define list_first(head, type, member)                                                             \
+#define list_first(head, type, member) \
     (list_is_empty(head) ? NULL : list_entry((head)->next, type, member))
 
-#define list_for_each(var, head, member)                                                           \
-    for (var = list_entry((head)->next, __typeof__(*var), member); &var->member != (head);         \
+#define list_for_each(var, head, member)                                                   \
+    for (var = list_entry((head)->next, __typeof__(*var), member); &var->member != (head); \
          var = list_entry(var->member.next, __typeof__(*var), member))
 
 /* The current entry may be removed or freed in the body, no other one. */
-#define list_for_each_safe(var, tmp, head, member)                                                 \
-    for (var = list_entry((head)->next, __typeof__(*var), member),                                 \
-        tmp = list_entry(var->member.next, __typeof__(*var), member);                              \
-         &var->member != (head);                                                                   \
+#define list_for_each_safe(var, tmp, head, member)                    \
+    for (var = list_entry((head)->next, __typeof__(*var), member),    \
+        tmp = list_entry(var->member.next, __typeof__(*var), member); \
+         &var->member != (head);                                      \
          var = tmp, tmp = list_entry(tmp->member.next, __typeof__(*tmp), member))

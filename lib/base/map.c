@@ -95,7 +95,8 @@ void *map_remove(struct map *m, uint64_t key)
         return NULL;
     slot->value = NULL;
     m->count--;
-    /* Entries behind the hole that were pushed past it move back, so that no tombstones are needed. */
+    /* Entries behind the hole that were pushed past it move back, so that no tombstones are needed.
+     */
     size_t mask = m->capacity - 1;
     size_t hole = (size_t)(slot - m->slots);
     for (size_t i = (hole + 1) & mask; m->slots[i].value; i = (i + 1) & mask) {

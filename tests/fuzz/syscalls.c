@@ -4,11 +4,12 @@
  *
  *     syscalls SEED MILLISECONDS
  *
- * The first process keeps a few workers alive until the time is up: each has threads that make calls
- * of the table with semi-valid arguments and now and then any number with any words, while one more
- * thread takes buffers away under them. A worker may end, kill and execute itself, fork, and become
- * anybody. At the end all are killed and a fresh process looks whether the kernel still serves:
- * the last line is "served". What a seed does depends on it alone, but for the order of threads.
+ * The first process keeps a few workers alive until the time is up: each has threads that make
+ * calls of the table with semi-valid arguments and now and then any number with any words, while
+ * one more thread takes buffers away under them. A worker may end, kill and execute itself, fork,
+ * and become anybody. At the end all are killed and a fresh process looks whether the kernel still
+ * serves: the last line is "served". What a seed does depends on it alone, but for the order of
+ * threads.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
@@ -43,14 +44,14 @@
 
 #include "tests/fuzz/calls.h"
 
-#define WORKERS      3
-#define THREADS      3
-#define CALLS_MAX    4000
-#define PAGE         4096UL
-#define ARENA_PAGES  64UL
-#define CLEANUP_MS   10000
+#define WORKERS     3
+#define THREADS     3
+#define CALLS_MAX   4000
+#define PAGE        4096UL
+#define ARENA_PAGES 64UL
+#define CLEANUP_MS  10000
 
-static pid_t first;      /* the process that watches: never a target */
+static pid_t first; /* the process that watches: never a target */
 static uint64_t seed;
 static char *arena;      /* pages that come and go: addresses in it are passed, never touched */
 static char *steady;     /* pages that stay: structures are built here */
@@ -81,11 +82,29 @@ static bool one_in(uint64_t n)
 
 static uint64_t odd_word(void)
 {
-    static const uint64_t words[] = {0,          1,          2,          7,          8,
-                                     0x7f,       0xff,       0x100,      511,        4095,
-                                     4096,       4097,       65535,      65536,      0x7fffffff,
-                                     0x80000000, 0xffffffff, 0x100000000, 0x7ffff000, INT64_MAX,
-                                     (uint64_t)INT64_MIN,    UINT64_MAX, UINT64_MAX - 1,
+    static const uint64_t words[] = {0,
+                                     1,
+                                     2,
+                                     7,
+                                     8,
+                                     0x7f,
+                                     0xff,
+                                     0x100,
+                                     511,
+                                     4095,
+                                     4096,
+                                     4097,
+                                     65535,
+                                     65536,
+                                     0x7fffffff,
+                                     0x80000000,
+                                     0xffffffff,
+                                     0x100000000,
+                                     0x7ffff000,
+                                     INT64_MAX,
+                                     (uint64_t)INT64_MIN,
+                                     UINT64_MAX,
+                                     UINT64_MAX - 1,
                                      UINT64_MAX - 4095};
     switch (below(4)) {
     case 0:
@@ -135,17 +154,58 @@ static uint64_t size_word(void)
 }
 
 static const char *const names[] = {
-    "/tmp/f/a",      "/tmp/f/b",        "a",           "b",           "d",
-    "d/a",           "d/../a",          "l",           "ll",          "/",
-    ".",             "..",              "/tmp",        "/tmp/f",      "/proc/self/exe",
-    "/proc/self/fd/3", "/proc/self/maps", "/proc/self/status", "/proc/self/mem", "/proc/1/root",
-    "/proc/self/root/tmp/f/a", "/proc/self/cwd/a", "/proc/self/task", "/proc/self/fd",
-    "/proc/meminfo", "/proc/self/environ", "/dev/null",   "/dev/zero",   "/dev/full",
-    "/dev/random",   "/dev/ptmx",       "/dev/tty",    "/dev/pts/0",  "/dev/shm/x",
-    "/dev/fd/4",     "/usr/bin/true",   "/bin/sh",     "/etc/passwd", "/etc",
-    "fifo",          "sock",            "",            "/sys",        "/sys/fs/cgroup",
-    "nowhere/x",     "script",          "/usr/lib",    "/proc/sys/kernel/hostname",
-    "/proc/self/oom_score_adj", "/proc/self/comm", "/proc/self/uid_map", "/proc/self/net/unix",
+    "/tmp/f/a",
+    "/tmp/f/b",
+    "a",
+    "b",
+    "d",
+    "d/a",
+    "d/../a",
+    "l",
+    "ll",
+    "/",
+    ".",
+    "..",
+    "/tmp",
+    "/tmp/f",
+    "/proc/self/exe",
+    "/proc/self/fd/3",
+    "/proc/self/maps",
+    "/proc/self/status",
+    "/proc/self/mem",
+    "/proc/1/root",
+    "/proc/self/root/tmp/f/a",
+    "/proc/self/cwd/a",
+    "/proc/self/task",
+    "/proc/self/fd",
+    "/proc/meminfo",
+    "/proc/self/environ",
+    "/dev/null",
+    "/dev/zero",
+    "/dev/full",
+    "/dev/random",
+    "/dev/ptmx",
+    "/dev/tty",
+    "/dev/pts/0",
+    "/dev/shm/x",
+    "/dev/fd/4",
+    "/usr/bin/true",
+    "/bin/sh",
+    "/etc/passwd",
+    "/etc",
+    "fifo",
+    "sock",
+    "",
+    "/sys",
+    "/sys/fs/cgroup",
+    "nowhere/x",
+    "script",
+    "/usr/lib",
+    "/proc/sys/kernel/hostname",
+    "/proc/self/oom_score_adj",
+    "/proc/self/comm",
+    "/proc/self/uid_map",
+    "/proc/self/net/unix",
 };
 
 static uint64_t path_word(void)

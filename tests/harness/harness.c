@@ -5,8 +5,8 @@
 #include <stdarg.h>
 #include <sys/wait.h>
 
-#define CASE_SECONDS 30
-#define STATUS_FAILED 1
+#define CASE_SECONDS   30
+#define STATUS_FAILED  1
 #define STATUS_SKIPPED 77
 
 static struct harness_case *first, **end = &first;

@@ -9,10 +9,10 @@
  *       EXPECT_ERRNO(lseek(fd, -1, SEEK_SET), EINVAL);
  *   }
  *
- * The program runs all cases, or those named on its command line; `--list` lists them. One line a case:
- * "ok NAME", "FAIL NAME", "skip NAME: REASON"; the exit status is 1 when one failed. EXPECT_* go on
- * after a failure, ASSERT_* end the case. Each case starts in a fresh empty working directory, which is
- * removed afterwards.
+ * The program runs all cases, or those named on its command line; `--list` lists them. One line a
+ * case: "ok NAME", "FAIL NAME", "skip NAME: REASON"; the exit status is 1 when one failed. EXPECT_*
+ * go on after a failure, ASSERT_* end the case. Each case starts in a fresh empty working
+ * directory, which is removed afterwards.
  */
 #pragma once
 
@@ -43,13 +43,13 @@ void harness_end_case(void) __attribute__((noreturn));
 /* True when the program runs inside a sandbox (the environment has GLOVEBOX_TEST_INSIDE=1). */
 bool harness_is_inside(void);
 
-#define TEST(name)                                                                                 \
-    static void test_##name(void);                                                                 \
-    static struct harness_case case_##name = {#name, test_##name, NULL};                           \
-    __attribute__((constructor)) static void register_##name(void)                                 \
-    {                                                                                              \
-        harness_register(&case_##name);                                                            \
-    }                                                                                              \
+#define TEST(name)                                                       \
+    static void test_##name(void);                                       \
+    static struct harness_case case_##name = {#name, test_##name, NULL}; \
+    __attribute__((constructor)) static void register_##name(void)       \
+    {                                                                    \
+        harness_register(&case_##name);                                  \
+    }                                                                    \
     static void test_##name(void)
 
 #define SKIP(...) harness_skip(__VA_ARGS__)
@@ -76,34 +76,34 @@ bool harness_is_inside(void);
 #define ASSERT_GE(a, b) HARNESS_COMPARE(a, >=, b, harness_end_case())
 #define ASSERT_GT(a, b) HARNESS_COMPARE(a, >, b, harness_end_case())
 
-#define EXPECT_TRUE(x)                                                                             \
-    do {                                                                                           \
-        if (!(x))                                                                                  \
-            harness_fail(__FILE__, __LINE__, "not true: %s", #x);                                  \
+#define EXPECT_TRUE(x)                                            \
+    do {                                                          \
+        if (!(x))                                                 \
+            harness_fail(__FILE__, __LINE__, "not true: %s", #x); \
     } while (0)
-#define ASSERT_TRUE(x)                                                                             \
-    do {                                                                                           \
-        if (!(x)) {                                                                                \
-            harness_fail(__FILE__, __LINE__, "not true: %s", #x);                                  \
-            harness_end_case();                                                                    \
-        }                                                                                          \
+#define ASSERT_TRUE(x)                                            \
+    do {                                                          \
+        if (!(x)) {                                               \
+            harness_fail(__FILE__, __LINE__, "not true: %s", #x); \
+            harness_end_case();                                   \
+        }                                                         \
     } while (0)
 
 /* The call fails with -1 and this errno. */
-#define EXPECT_ERRNO(call, expected)                                                               \
-    do {                                                                                           \
-        errno = 0;                                                                                 \
-        long long harness_r_ = (long long)(call);                                                  \
-        int harness_e_ = errno;                                                                    \
-        if (harness_r_ != -1 || harness_e_ != (expected))                                          \
-            harness_fail(__FILE__, __LINE__, "%s: %lld, errno %d %s, expected -1 with %s", #call,  \
-                         harness_r_, harness_e_, strerror(harness_e_), #expected);                 \
+#define EXPECT_ERRNO(call, expected)                                                              \
+    do {                                                                                          \
+        errno = 0;                                                                                \
+        long long harness_r_ = (long long)(call);                                                 \
+        int harness_e_ = errno;                                                                   \
+        if (harness_r_ != -1 || harness_e_ != (expected))                                         \
+            harness_fail(__FILE__, __LINE__, "%s: %lld, errno %d %s, expected -1 with %s", #call, \
+                         harness_r_, harness_e_, strerror(harness_e_), #expected);                \
     } while (0)
 
-#define EXPECT_STR(a, b)                                                                           \
-    do {                                                                                           \
-        const char *harness_a_ = (a), *harness_b_ = (b);                                           \
-        if (strcmp(harness_a_, harness_b_))                                                        \
-            harness_fail(__FILE__, __LINE__, "%s == %s: \"%s\" and \"%s\"", #a, #b, harness_a_,    \
-                         harness_b_);                                                              \
+#define EXPECT_STR(a, b)                                                                        \
+    do {                                                                                        \
+        const char *harness_a_ = (a), *harness_b_ = (b);                                        \
+        if (strcmp(harness_a_, harness_b_))                                                     \
+            harness_fail(__FILE__, __LINE__, "%s == %s: \"%s\" and \"%s\"", #a, #b, harness_a_, \
+                         harness_b_);                                                           \
     } while (0)

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * What the programs of this folder share. They are hostile guests: each case attacks, and checks that
- * what came of it is what is stated, that the kernel still serves, and that others are unharmed. They
- * run as root of a sandbox, which is nothing outside, and make ordinary users of themselves.
+ * What the programs of this folder share. They are hostile guests: each case attacks, and checks
+ * that what came of it is what is stated, that the kernel still serves, and that others are
+ * unharmed. They run as root of a sandbox, which is nothing outside, and make ordinary users of
+ * themselves.
  */
 #pragma once
 

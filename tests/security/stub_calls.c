@@ -121,8 +121,8 @@ TEST(exec_after_the_leader_has_gone)
 }
 
 /*
- * The leader reads from a pipe into all of its memory while a sibling executes: what is written then
- * must not reach the new program.
+ * The leader reads from a pipe into all of its memory while a sibling executes: what is written
+ * then must not reach the new program.
  */
 static int feed[2];
 
@@ -178,7 +178,8 @@ TEST(signal_call_with_rubbish)
         if (pid == 0) {
             for (int n = 0; n < 20; n++)
                 syscall(STUB_SIGNAL, (long)(hostile_random(&state) % 70) - 2,
-                        (long)hostile_random(&state) << (n % 40), plan + hostile_random(&state) % 60000);
+                        (long)hostile_random(&state) << (n % 40),
+                        plan + hostile_random(&state) % 60000);
             _exit(0);
         }
         hostile_random(&state);

@@ -18,5 +18,5 @@
 #define ARCH_GET_GS_CODE 0x1004
 
 /* Addresses that programs are placed at: below the host's mmap base, above the 32-bit range. */
-#define ARCH_PIE_BASE      0x555555554000ULL
-#define ARCH_USER_END      0x7ffffffff000ULL
+#define ARCH_PIE_BASE 0x555555554000ULL
+#define ARCH_USER_END 0x7ffffffff000ULL

@@ -9,9 +9,9 @@
 #include <sys/file.h>
 #include <sys/stat.h>
 
-#define NUMBER_TEXT 24
+#define NUMBER_TEXT   24
 #define FOLDER_PREFIX ".glovebox-"
-#define FOLDER_TEXT (sizeof(FOLDER_PREFIX) + 16)
+#define FOLDER_TEXT   (sizeof(FOLDER_PREFIX) + 16)
 /* Younger ones may be between their making and their locking. */
 #define SWEEP_AGE_SECONDS 60
 
@@ -44,8 +44,8 @@ static int own_folder(void)
     snprintf(folder_name, sizeof(folder_name), FOLDER_PREFIX "%016llx", (unsigned long long)random);
     if (mkdirat(kernel.store_dir.n, folder_name, 0700) < 0)
         return -1;
-    folder.n = openat(kernel.store_dir.n, folder_name,
-                      O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    folder.n =
+        openat(kernel.store_dir.n, folder_name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     if (folder.n >= 0)
         flock(folder.n, LOCK_EX | LOCK_NB);
     return folder.n;

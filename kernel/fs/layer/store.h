@@ -3,8 +3,8 @@
  * Files of the store: unnamed, or named by number while their descriptor is closed.
  *
  * kernel.store_dir is a folder that others use too, so what needs a name gets it in a folder of the
- * sandbox's own, made at first need. It is locked (flock) as long as the kernel lives: what a killed
- * one left behind is removed by the next kernel that starts there.
+ * sandbox's own, made at first need. It is locked (flock) as long as the kernel lives: what a
+ * killed one left behind is removed by the next kernel that starts there.
  */
 #pragma once
 

@@ -205,8 +205,8 @@ static const struct pseudo_entry fs_children[] = {
 
 static const struct pseudo_entry core_children[] = {
     VALUE("somaxconn", "4096"),          VALUE("rmem_default", "212992"),
-    VALUE("rmem_max", "212992"),        VALUE("wmem_default", "212992"),
-    VALUE("wmem_max", "212992"),        VALUE("optmem_max", "20480"),
+    VALUE("rmem_max", "212992"),         VALUE("wmem_default", "212992"),
+    VALUE("wmem_max", "212992"),         VALUE("optmem_max", "20480"),
     VALUE("netdev_max_backlog", "1000"), {0},
 };
 
