@@ -183,7 +183,7 @@ long file_park(struct file *f, struct call *c, uint32_t events, enum call_restar
 
 ssize_t file_read_kernel(struct file *f, void *data, size_t size, off_t pos)
 {
-    if (!f->ops->read)
+    if (!f->ops->read || pos < 0)
         return -EINVAL;
     size_t done = 0;
     while (done < size) {

@@ -189,7 +189,7 @@ static int interpreter_path(const struct elf_file *e, char *buffer, size_t size)
         const Elf64_Phdr *p = &e->program[i];
         if (p->p_type != PT_INTERP)
             continue;
-        if (p->p_filesz < 2 || p->p_filesz > size)
+        if (p->p_filesz < 2 || p->p_filesz > size || p->p_offset > INT64_MAX - p->p_filesz)
             return -ENOEXEC;
         if (file_read_kernel(e->file, buffer, p->p_filesz, (off_t)p->p_offset) !=
             (ssize_t)p->p_filesz)
