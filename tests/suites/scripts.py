@@ -7,14 +7,18 @@
 A script's last line is `ok` when all is right, or `skip: REASON`, or `FAIL: REASON`. Lines at its head:
 "# seconds: N" (other than 100), "# natively: no".
 """
+import concurrent.futures
 import os
 import re
 import shutil
 import sys
 import tempfile
+import threading
 
 from common import GLOVEBOX, ROOT, clean_environment, detail, run, say
 
+TOGETHER = 2
+one_natively = threading.Lock()
 INTERPRETERS = {".sh": "/bin/bash", ".py": "/usr/bin/python3"}
 
 
@@ -47,31 +51,36 @@ def verdict_of(done, seconds):
     return "FAIL", f"status {done.status}: {last.removeprefix('FAIL: ')}"
 
 
+def attempt(path, user):
+    """(verdict, reason, what it said when that is of interest)."""
+    options = head(path)
+    seconds = int(options.get("seconds", 100))
+    if options.get("natively") != "no":
+        # One at a time: they share ports, names and limits there.
+        with one_natively:
+            done = natively(path, seconds)
+        verdict, reason = verdict_of(done, seconds)
+        if verdict != "ok":
+            return "skip", ("" if verdict == "skip" else "fails ") + f"natively: {reason}", done.output
+    done = inside(path, seconds, user)
+    verdict, reason = verdict_of(done, seconds)
+    return verdict, reason, done.output if verdict == "FAIL" else ""
+
+
 def main():
     folder = os.path.join(ROOT, "tests", sys.argv[1])
     user, words = sys.argv[2], sys.argv[3:]
-    with tempfile.TemporaryDirectory(prefix="glovebox-scripts-") as copy:
+    with tempfile.TemporaryDirectory(prefix="glovebox-scripts-") as copy, \
+            concurrent.futures.ThreadPoolExecutor(TOGETHER) as pool:
         os.chmod(copy, 0o755)
-        for name in sorted(os.listdir(folder)):
-            if os.path.splitext(name)[1] not in INTERPRETERS:
-                continue
+        names = [n for n in sorted(os.listdir(folder)) if os.path.splitext(n)[1] in INTERPRETERS]
+        for name in names:
             shutil.copy(os.path.join(folder, name), copy)
-            if words and not any(word in name for word in words):
-                continue
-            path = os.path.join(copy, name)
-            options = head(path)
-            seconds = int(options.get("seconds", 100))
-            if options.get("natively") != "no":
-                done = natively(path, seconds)
-                verdict, reason = verdict_of(done, seconds)
-                if verdict != "ok":
-                    detail(done.output)
-                    say("skip", name, ("" if verdict == "skip" else "fails ") + f"natively: {reason}")
-                    continue
-            done = inside(path, seconds, user)
-            verdict, reason = verdict_of(done, seconds)
-            if verdict == "FAIL":
-                detail(done.output)
+        names = [n for n in names if not words or any(word in n for word in words)]
+        results = pool.map(lambda n: attempt(os.path.join(copy, n), user), names)
+        for name, (verdict, reason, said) in zip(names, results):
+            if said:
+                detail(said)
             say(verdict, name, reason)
 
 

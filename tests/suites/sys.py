@@ -5,6 +5,7 @@
 Linux itself says what is right: a case counts in the sandbox only when it passed natively with the same
 kind of user. One that fails natively, or is skipped there, is skipped here, with that reason.
 """
+import concurrent.futures
 import os
 import shutil
 import tempfile
@@ -13,6 +14,7 @@ from common import GLOVEBOX, NATIVE_UID, clean_environment, detail, harness_case
     tests_of, wanted
 
 SECONDS = 180
+TOGETHER = 3
 
 
 def natively(program, user):
@@ -50,21 +52,29 @@ def compare(name, user, native, done, cases):
         say("FAIL", f"{user}/{name}/{case}", "did not come to its end")
 
 
+def attempt(folder, name, built):
+    """Both kinds of user, natively and inside: [(user, native, done, cases)]."""
+    # A copy that every user can reach, wherever the build is.
+    program = shutil.copy(built, os.path.join(folder, name))
+    results = []
+    for user in ("user", "root"):
+        native = natively(program, user)
+        results.append((user, native, *inside(name, program, user)))
+    os.unlink(program)
+    return results
+
+
 def main():
-    with tempfile.TemporaryDirectory(prefix="glovebox-sys-") as folder:
+    programs = [(name, built) for name, built in tests_of("sys") if wanted(name)]
+    with tempfile.TemporaryDirectory(prefix="glovebox-sys-") as folder, \
+            concurrent.futures.ThreadPoolExecutor(TOGETHER) as pool:
         os.chmod(folder, 0o755)
-        for name, built in tests_of("sys"):
-            if not wanted(name):
-                continue
-            # A copy that every user can reach, wherever the build is.
-            program = shutil.copy(built, os.path.join(folder, name))
-            for user in ("user", "root"):
-                native = natively(program, user)
-                done, cases = inside(name, program, user)
+        # They mostly sleep.
+        for (name, _), results in zip(programs, pool.map(lambda p: attempt(folder, *p), programs)):
+            for user, native, done, cases in results:
                 if any(verdict == "FAIL" for verdict, _ in cases.values()) or not cases:
                     detail(done.output, 200)
                 compare(name, user, native, done, cases)
-            os.unlink(program)
 
 
 main()
