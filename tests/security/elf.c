@@ -10,9 +10,10 @@
 #include <sys/time.h>
 
 #define MUTATIONS 600
-#define PARTS     16 /* processes at a time */
+#define PARTS     16         /* names */
+#define LENGTH_MAX (96 << 10) /* a static program is long; its end matters little */
 
-static char image[4 << 20];
+static char image[4 << 20]; /* the original, the first page replaced */
 static size_t image_size;
 
 static bool load(const char *name)
@@ -68,6 +69,8 @@ static void run_mutations(const char *original)
     uint32_t state = 5;
     static char header[4096], copy[4096];
     ASSERT_TRUE(load(original));
+    if (image_size > LENGTH_MAX)
+        image_size = LENGTH_MAX;
     size_t head = image_size < sizeof(header) ? image_size : sizeof(header);
     memcpy(header, image, head);
     size_t tables = sizeof(Elf64_Ehdr) + ((Elf64_Ehdr *)(void *)header)->e_phnum * sizeof(Elf64_Phdr);
