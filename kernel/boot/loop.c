@@ -54,6 +54,8 @@ static void dispatch(const struct seccomp_notif *n)
     /* What it was doing is over, whether the kernel was told or not (exec by another thread). */
     if (t->call)
         call_abandon(t->call);
+    if (t->signals.returning)
+        signal_returned(t);
     if (t->exec && !t->exec->loading && n->data.nr != SYS_GLOVEBOX_EXEC)
         exec_cancel(t);
     const struct syscall_row *row = syscall_row(n->data.nr);

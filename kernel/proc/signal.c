@@ -147,7 +147,8 @@ bool signal_take(struct thread *t, sigmask_t set, siginfo_t *ret)
 static bool can_be_kicked(const struct thread *t)
 {
     const struct process *p = t->process;
-    return !t->dead && !p->executing && !t->signals.stopped && p->space && p->space->handler;
+    return !t->dead && !p->executing && !t->signals.stopped && !t->signals.returning && p->space &&
+           p->space->handler;
 }
 
 /* What the parked call of t is answered depends on the first handler that will run, if any. */
@@ -181,6 +182,12 @@ void signal_kick(struct thread *t)
         return;
     t->signals.kicked = true;
     interrupt_call(t, set);
+}
+
+void signal_returned(struct thread *t)
+{
+    t->signals.returning = false;
+    signal_kick(t);
 }
 
 /* ---- sending ---- */

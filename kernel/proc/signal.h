@@ -70,6 +70,7 @@ struct signal_thread {
     struct signal_queue pending;
     sigmask_t awaited;    /* by a parked sigtimedwait: taken there, not delivered to a handler */
     bool kicked;          /* a host signal is under way and not asked about yet */
+    bool returning;       /* asked in vain: rt_sigreturn of that frame comes next, no kick before it */
     struct call *stopped; /* the held answer of a stopped thread */
     struct waitq wait;    /* sigtimedwait and signalfd: woken when a signal becomes pending */
     uint64_t altstack_sp, altstack_size;
@@ -127,6 +128,9 @@ void signal_call_ended(struct call *c, long result);
  * kicked.
  */
 void signal_kick(struct thread *t);
+
+/* t calls after it asked in vain what is due: from now on it can be kicked again. */
+void signal_returned(struct thread *t);
 
 /* The answers to the stub's and the guest's calls. */
 long sys_glovebox_signal(struct call *c);

@@ -80,7 +80,7 @@ TEST(fault_of_access_rights)
     EXPECT_TRUE(fault_address == page + 5);
 }
 
-static char *guarded;
+static char *volatile guarded; /* read by the handler of the very access */
 
 static void open_page(int sig, siginfo_t *info, void *context)
 {
