@@ -25,7 +25,8 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
-#define WAIT_STEP_NS (20 * NSEC_PER_MSEC)
+#define LOCKED_BYTES_MAX (8L << 20) /* of a process */
+#define WAIT_STEP_NS     (20 * NSEC_PER_MSEC)
 
 struct handshake {
     uint32_t done; /* futex: 0 not yet, 1 listener is set, 2 failed */
@@ -54,9 +55,16 @@ static int enter_shadow(struct setup_error *e)
 static int limit_host_resources(struct setup_error *e)
 {
     const struct rlimit none = {0, 0};
-    struct rlimit files;
+    struct rlimit files, locked;
     if (setrlimit(RLIMIT_CORE, &none) < 0 || setrlimit(RLIMIT_MSGQUEUE, &none) < 0)
         return setup_fail(e, errno, "set a resource limit");
+    /* mmap with MAP_LOCKED is the host's; its root may have no limit for memory that stays in. */
+    if (getrlimit(RLIMIT_MEMLOCK, &locked) == 0) {
+        locked.rlim_max = MIN(locked.rlim_max, (rlim_t)LOCKED_BYTES_MAX);
+        locked.rlim_cur = locked.rlim_max;
+        if (setrlimit(RLIMIT_MEMLOCK, &locked) < 0)
+            return setup_fail(e, errno, "set a resource limit");
+    }
     if (getrlimit(RLIMIT_NOFILE, &files) == 0) {
         files.rlim_cur = files.rlim_max;
         setrlimit(RLIMIT_NOFILE, &files);

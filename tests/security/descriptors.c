@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The host puts a descriptor at a task's number for the moment of an mmap. No call may ever reach it.
+ * The host puts a descriptor at a task's number for the moment of an mmap. No call may ever reach
+ * it.
  */
 #include "tests/security/hostile.h"
 
@@ -37,7 +38,8 @@ TEST(none_after_a_mapping)
     struct stat st;
     EXPECT_ERRNO(read(fd, &c, 1), EBADF);
     EXPECT_ERRNO(fstat(fd, &st), EBADF);
-    EXPECT_ERRNO(syscall(SYS_execveat, fd, "", (char *[]){NULL}, (char *[]){NULL}, AT_EMPTY_PATH), EBADF);
+    EXPECT_ERRNO(syscall(SYS_execveat, fd, "", (char *[]){NULL}, (char *[]){NULL}, AT_EMPTY_PATH),
+                 EBADF);
     EXPECT_ERRNO((long)mmap(NULL, PAGE, PROT_READ, MAP_PRIVATE, fd, 0), EBADF);
 }
 
@@ -75,8 +77,9 @@ static void *map_all_the_time(void *unused)
 }
 
 /*
- * A descriptor of the host would show itself: it can be read but is not in the guest's table. Numbers
- * from 100 up are never the guest's here, but for the mapped ones, which a thread moves there.
+ * A descriptor of the host would show itself: it can be read but is not in the guest's table.
+ * Numbers from 100 up are never the guest's here, but for the mapped ones, which a thread moves
+ * there.
  */
 static void *map_high_numbers(void *unused)
 {
@@ -103,8 +106,8 @@ static void use(int fd)
         struct cmsghdr header;
         char space[CMSG_SPACE(sizeof(int))];
     } control = {.header = {CMSG_LEN(sizeof(int)), SOL_SOCKET, SCM_RIGHTS}};
-    struct msghdr m = {.msg_iov = &v, .msg_iovlen = 1, .msg_control = &control,
-                       .msg_controllen = sizeof(control)};
+    struct msghdr m = {
+        .msg_iov = &v, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof(control)};
     /* A content is writable for nobody here: /bin/true may not change. */
     write(fd, "hostile", 7);
     ftruncate(fd, 0);

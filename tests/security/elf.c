@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Hostile programs: ELF files whose headers are broken in a thousand ways, scripts, names that change
- * while they are executed. What comes of it is an errno or a process that ends; never more.
+ * Hostile programs: ELF files whose headers are broken in a thousand ways, scripts, names that
+ * change while they are executed. What comes of it is an errno or a process that ends; never more.
  */
 #include "tests/security/hostile.h"
 
@@ -9,8 +9,8 @@
 #include <pthread.h>
 #include <sys/time.h>
 
-#define MUTATIONS 600
-#define PARTS     16         /* names */
+#define MUTATIONS  600
+#define PARTS      16         /* names */
 #define LENGTH_MAX (96 << 10) /* a static program is long; its end matters little */
 
 static char image[4 << 20]; /* the original, the first page replaced */
@@ -28,8 +28,18 @@ static bool load(const char *name)
 /* Headers of a copy with a few words that are wrong. */
 static void mutate(char *header, size_t size, uint32_t *state)
 {
-    static const uint64_t words[] = {0, 1, 7, 0xfff, 0x1000, 0x7fffffff, 0xffffffff, 0x7ffffffff000,
-                                     0x8000000000000000, UINT64_MAX, 0x400000, 0x10000000000};
+    static const uint64_t words[] = {0,
+                                     1,
+                                     7,
+                                     0xfff,
+                                     0x1000,
+                                     0x7fffffff,
+                                     0xffffffff,
+                                     0x7ffffffff000,
+                                     0x8000000000000000,
+                                     UINT64_MAX,
+                                     0x400000,
+                                     0x10000000000};
     for (uint32_t i = 1 + hostile_random(state) % 4; i > 0; i--) {
         size_t at = hostile_random(state) % size;
         /* Not the magic, else nearly all are dull. */
@@ -73,7 +83,8 @@ static void run_mutations(const char *original)
         image_size = LENGTH_MAX;
     size_t head = image_size < sizeof(header) ? image_size : sizeof(header);
     memcpy(header, image, head);
-    size_t tables = sizeof(Elf64_Ehdr) + ((Elf64_Ehdr *)(void *)header)->e_phnum * sizeof(Elf64_Phdr);
+    size_t tables =
+        sizeof(Elf64_Ehdr) + ((Elf64_Ehdr *)(void *)header)->e_phnum * sizeof(Elf64_Phdr);
     for (int i = 0; i < MUTATIONS; i++) {
         char name[32];
         snprintf(name, sizeof(name), "m%d", i % PARTS);
@@ -127,8 +138,17 @@ static int exec_status(const char *name)
 
 TEST(rubbish_that_is_no_program)
 {
-    static const char *const texts[] = {"",      "#",          "#!",        "#!\n",  "#! \t \n",
-                                        "\x7f",  "\x7f""ELF",  "#!/nowhere", "MZ",   "#!/tmp\n"};
+    static const char *const texts[] = {"",
+                                        "#",
+                                        "#!",
+                                        "#!\n",
+                                        "#! \t \n",
+                                        "\x7f",
+                                        "\x7f"
+                                        "ELF",
+                                        "#!/nowhere",
+                                        "MZ",
+                                        "#!/tmp\n"};
     for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++) {
         ASSERT_TRUE(write_program("rubbish", texts[i], strlen(texts[i])));
         int status = exec_status("./rubbish");
@@ -166,8 +186,9 @@ TEST(an_interpreter_without_an_end)
 
 TEST(what_can_not_be_executed)
 {
-    static const char *const names[] = {"/", "/etc/passwd", "/dev/null", "/proc/self/status",
-                                        "/proc/self/fd", "/proc/1/exe", "/proc/self/mem", ""};
+    static const char *const names[] = {
+        "/",           "/etc/passwd",    "/dev/null", "/proc/self/status", "/proc/self/fd",
+        "/proc/1/exe", "/proc/self/mem", ""};
     for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
         int status = exec_status(names[i]);
         EXPECT_TRUE(status == EACCES || status == ENOENT);
@@ -179,14 +200,24 @@ TEST(what_can_not_be_executed)
 static char flipping[64];
 static volatile int stop;
 
+static void set_name(const char *name)
+{
+    strcpy(flipping, name);
+    __asm__ volatile("" : : : "memory"); /* the compiler would keep the last one only */
+    for (volatile int i = 0; i < 400; i++)
+        ;
+}
+
 static void *flip(void *unused)
 {
     while (!stop) {
-        strcpy(flipping, "/bin/true");
-        strcpy(flipping, "/bin/false");
-        strcpy(flipping, "../../../../../../stub");
-        strcpy(flipping, "/proc/self/exe");
-        strcpy(flipping, "/etc/passwd");
+        set_name("/bin/true");
+        set_name("/bin/false");
+        set_name("../../../../../../stub");
+        set_name("/proc/self/exe");
+        set_name("/etc/passwd");
+        set_name("one");
+        set_name("two");
     }
     return NULL;
 }
@@ -231,6 +262,8 @@ TEST(open_of_a_name_that_flips)
         if (fd < 0)
             continue;
         EXPECT_EQ(fstat(fd, &st), 0);
+        if (st.st_ino == a.st_ino || st.st_ino == b.st_ino)
+            EXPECT_EQ(st.st_size, st.st_ino == a.st_ino ? 1 : 2);
         close(fd);
     }
     stop = 1;

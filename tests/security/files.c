@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Routes to the host's files. The host has a file that says GLOVEBOX_CANARY_TEXT at GLOVEBOX_CANARY, which is
- * not in the sandbox: no name may lead to it.
+ * Routes to the host's files. The host has a file that says GLOVEBOX_CANARY_TEXT at
+ * GLOVEBOX_CANARY, which is not in the sandbox: no name may lead to it.
  */
 #include "tests/security/hostile.h"
 
@@ -74,8 +74,8 @@ TEST(links_that_climb)
 
 TEST(directories_of_the_host_above_descriptors)
 {
-    static const char *const names[] = {"/", "/proc", "/proc/self", "/proc/1", "/dev", "/sys", "/tmp",
-                                        "/usr", "."};
+    static const char *const names[] = {"/",    "/proc", "/proc/self", "/proc/1", "/dev",
+                                        "/sys", "/tmp",  "/usr",       "."};
     for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
         char up[PATH_MAX] = "";
         int dir = open(names[i], O_RDONLY | O_DIRECTORY);
@@ -119,10 +119,19 @@ TEST(descriptors_of_processes)
 TEST(settings_of_the_host)
 {
     static const char *const names[] = {
-        "/proc/sys/kernel/core_pattern", "/proc/sysrq-trigger", "/proc/sys/kernel/modprobe",
-        "/sys/fs/cgroup/release_agent",  "/sys/kernel/uevent_helper",
-        "/proc/sys/fs/binfmt_misc/register", "/dev/mem", "/dev/kmsg", "/dev/kvm", "/dev/sda",
-        "/proc/kcore", "/proc/kallsyms", "/proc/kmsg",
+        "/proc/sys/kernel/core_pattern",
+        "/proc/sysrq-trigger",
+        "/proc/sys/kernel/modprobe",
+        "/sys/fs/cgroup/release_agent",
+        "/sys/kernel/uevent_helper",
+        "/proc/sys/fs/binfmt_misc/register",
+        "/dev/mem",
+        "/dev/kmsg",
+        "/dev/kvm",
+        "/dev/sda",
+        "/proc/kcore",
+        "/proc/kallsyms",
+        "/proc/kmsg",
     };
     for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
         int fd = open(names[i], O_WRONLY);

@@ -18,16 +18,18 @@
 static long int80(long nr, long a, long b, long c)
 {
     long result;
-    __asm__ volatile("int $0x80" : "=a"(result) : "a"(nr), "b"(a), "c"(b), "d"(c) : "memory", "r8",
-                     "r9", "r10", "r11");
+    __asm__ volatile("int $0x80"
+                     : "=a"(result)
+                     : "a"(nr), "b"(a), "c"(b), "d"(c)
+                     : "memory", "r8", "r9", "r10", "r11");
     return result;
 }
 
 TEST(calls_of_32_bit)
 {
     static const int numbers[] = {1, 5, 11, 20, 45, 90, 102, 120, 173, 358};
-    char *low = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_32BIT, -1,
-                     0);
+    char *low =
+        mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_32BIT, -1, 0);
     ASSERT_TRUE(low != MAP_FAILED);
     strcpy(low, "/etc/passwd");
     for (size_t i = 0; i < sizeof(numbers) / sizeof(*numbers); i++) {
@@ -94,7 +96,8 @@ TEST(namespaces)
                                 CLONE_NEWIPC, CLONE_NEWUTS,  CLONE_NEWCGROUP};
     for (size_t i = 0; i < sizeof(flags) / sizeof(*flags); i++) {
         EXPECT_ERRNO(syscall(SYS_clone, (long)flags[i] | SIGCHLD, 0L, 0L, 0L, 0L), EPERM);
-        EXPECT_ERRNO(syscall(SYS_clone, (long)flags[i] | SIGCHLD | 1L << 40, 0L, 0L, 0L, 0L), EPERM);
+        EXPECT_ERRNO(syscall(SYS_clone, (long)flags[i] | SIGCHLD | 1L << 40, 0L, 0L, 0L, 0L),
+                     EPERM);
         EXPECT_ERRNO(unshare(flags[i]), EPERM);
     }
     EXPECT_ERRNO(syscall(SYS_clone, (long)CLONE_PARENT | SIGCHLD, 0L, 0L, 0L, 0L), EINVAL);
@@ -155,21 +158,28 @@ TEST(prctl_that_changes_how_calls_are_made)
 
 TEST(futexes_with_an_owner)
 {
-    static const int ops[] = {FUTEX_FD,      FUTEX_LOCK_PI,       FUTEX_UNLOCK_PI,
-                              FUTEX_TRYLOCK_PI, FUTEX_CMP_REQUEUE_PI, FUTEX_WAIT_REQUEUE_PI, 13};
+    static const int ops[] = {FUTEX_FD,
+                              FUTEX_LOCK_PI,
+                              FUTEX_UNLOCK_PI,
+                              FUTEX_TRYLOCK_PI,
+                              FUTEX_CMP_REQUEUE_PI,
+                              FUTEX_WAIT_REQUEUE_PI,
+                              13};
     uint32_t word = 0, other = 0;
     for (size_t i = 0; i < sizeof(ops) / sizeof(*ops); i++) {
         EXPECT_ERRNO(syscall(SYS_futex, &word, (long)ops[i], 0L, NULL, &other, 0L), ENOSYS);
-        EXPECT_ERRNO(syscall(SYS_futex, &word, (long)ops[i] | 1L << 33, 0L, NULL, &other, 0L), ENOSYS);
-        EXPECT_ERRNO(syscall(SYS_futex, &word, (long)ops[i] | FUTEX_PRIVATE_FLAG, 0L, NULL, &other, 0L),
+        EXPECT_ERRNO(syscall(SYS_futex, &word, (long)ops[i] | 1L << 33, 0L, NULL, &other, 0L),
                      ENOSYS);
+        EXPECT_ERRNO(
+            syscall(SYS_futex, &word, (long)ops[i] | FUTEX_PRIVATE_FLAG, 0L, NULL, &other, 0L),
+            ENOSYS);
     }
 }
 
 TEST(advice_that_harms)
 {
-    static const int advices[] = {9 /* REMOVE */, 12 /* MERGEABLE */, 100 /* HWPOISON */,
-                                  101 /* SOFT_OFFLINE */, 102, 999};
+    static const int advices[] = {
+        9 /* REMOVE */, 12 /* MERGEABLE */, 100 /* HWPOISON */, 101 /* SOFT_OFFLINE */, 102, 999};
     char *p = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     for (size_t i = 0; i < sizeof(advices) / sizeof(*advices); i++)
         EXPECT_ERRNO(syscall(SYS_madvise, p, PAGE, (long)advices[i]), EINVAL);
@@ -181,13 +191,26 @@ TEST(calls_that_only_a_host_has)
         long nr;
         int error;
     } calls[] = {
-        {SYS_io_uring_setup, ENOSYS}, {SYS_bpf, EPERM},           {SYS_perf_event_open, EACCES},
-        {SYS_userfaultfd, ENOSYS},    {SYS_keyctl, ENOSYS},       {SYS_add_key, ENOSYS},
-        {SYS_kexec_load, EPERM},      {SYS_init_module, EPERM},   {SYS_finit_module, EPERM},
-        {SYS_reboot, EPERM},          {SYS_swapon, EPERM},        {SYS_acct, EPERM},
-        {SYS_quotactl, EPERM},        {SYS_open_by_handle_at, EPERM}, {SYS_kcmp, EPERM},
-        {438 /* pidfd_getfd */, EPERM}, {447 /* memfd_secret */, ENOSYS},
-        {SYS_io_setup, ENOSYS},       {SYS_mbind, ENOSYS},        {SYS_move_pages, ENOSYS},
+        {SYS_io_uring_setup, ENOSYS},
+        {SYS_bpf, EPERM},
+        {SYS_perf_event_open, EACCES},
+        {SYS_userfaultfd, ENOSYS},
+        {SYS_keyctl, ENOSYS},
+        {SYS_add_key, ENOSYS},
+        {SYS_kexec_load, EPERM},
+        {SYS_init_module, EPERM},
+        {SYS_finit_module, EPERM},
+        {SYS_reboot, EPERM},
+        {SYS_swapon, EPERM},
+        {SYS_acct, EPERM},
+        {SYS_quotactl, EPERM},
+        {SYS_open_by_handle_at, EPERM},
+        {SYS_kcmp, EPERM},
+        {438 /* pidfd_getfd */, EPERM},
+        {447 /* memfd_secret */, ENOSYS},
+        {SYS_io_setup, ENOSYS},
+        {SYS_mbind, ENOSYS},
+        {SYS_move_pages, ENOSYS},
     };
     for (size_t i = 0; i < sizeof(calls) / sizeof(*calls); i++)
         EXPECT_ERRNO(syscall(calls[i].nr, 0L, 0L, 0L, 0L, 0L, 0L), calls[i].error);

@@ -31,9 +31,16 @@ TEST(pages_that_may_not_be_written)
 
 TEST(addresses_that_are_none)
 {
-    static const uint64_t addresses[] = {0, 1, 0x7ffffffff000 - 8, 0x7ffffffff000, 0x8000000000000000,
-                                         0xffff888000000000, 0xffffffff81000000, 0xffffffffff600000,
-                                         UINT64_MAX, UINT64_MAX - 4096};
+    static const uint64_t addresses[] = {0,
+                                         1,
+                                         0x7ffffffff000 - 8,
+                                         0x7ffffffff000,
+                                         0x8000000000000000,
+                                         0xffff888000000000,
+                                         0xffffffff81000000,
+                                         0xffffffffff600000,
+                                         UINT64_MAX,
+                                         UINT64_MAX - 4096};
     int two[2], fd = open("/etc/passwd", O_RDONLY);
     struct stat st;
     ASSERT_EQ(pipe(two), 0);
@@ -72,7 +79,8 @@ TEST(buffers_that_go_during_a_call)
     ASSERT_EQ(pipe2(two, O_NONBLOCK), 0);
     pthread_create(&thread, NULL, take_away, NULL);
     for (int i = 0; i < 4000; i++) {
-        struct iovec v[3] = {{buffer + 100, PAGE}, {buffer + 5 * PAGE, 3 * PAGE}, {buffer, 17 * PAGE}};
+        struct iovec v[3] = {
+            {buffer + 100, PAGE}, {buffer + 5 * PAGE, 3 * PAGE}, {buffer, 17 * PAGE}};
         ssize_t n = pread(fd, buffer, 16 * PAGE, 0);
         EXPECT_TRUE(n >= -1 && n <= (ssize_t)(16 * PAGE));
         n = writev(two[1], v, 3);
@@ -132,8 +140,8 @@ static void return_with(uint64_t flags, uint16_t code_segment)
 
 TEST(forged_signal_frames)
 {
-    static const uint64_t flags[] = {0x202, 0x3202 /* IOPL */, 0x302 /* TF */, 0x4202 /* NT */,
-                                     0x20202 /* VM */, UINT64_MAX};
+    static const uint64_t flags[] = {0x202,           0x3202 /* IOPL */, 0x302 /* TF */,
+                                     0x4202 /* NT */, 0x20202 /* VM */,  UINT64_MAX};
     static const uint16_t segments[] = {0x33, 0x23, 0x10, 0, 0xffff};
     for (size_t i = 0; i < 6; i++)
         for (size_t n = 0; n < 5; n++) {
@@ -178,5 +186,14 @@ TEST(nothing_mapped_but_this)
         _exit(0);
     }
     EXPECT_EQ(hostile_wait(pid), 128 + SIGUSR1);
+    EXPECT_TRUE(hostile_kernel_serves());
+}
+
+TEST(locked_memory_without_an_end)
+{
+    size_t size = (size_t)1 << 30;
+    EXPECT_EQ((long)mmap(NULL, size, PROT_READ | PROT_WRITE,
+                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_LOCKED, -1, 0),
+              -1);
     EXPECT_TRUE(hostile_kernel_serves());
 }

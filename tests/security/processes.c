@@ -116,8 +116,8 @@ static bool send_descriptor(int over, int fd)
         char space[CMSG_SPACE(sizeof(int))];
     } control = {.header = {CMSG_LEN(sizeof(int)), SOL_SOCKET, SCM_RIGHTS}};
     memcpy(CMSG_DATA(&control.header), &fd, sizeof(fd));
-    struct msghdr m = {.msg_iov = &v, .msg_iovlen = 1, .msg_control = &control,
-                       .msg_controllen = sizeof(control)};
+    struct msghdr m = {
+        .msg_iov = &v, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof(control)};
     return sendmsg(over, &m, MSG_DONTWAIT) == 1;
 }
 
