@@ -329,6 +329,13 @@ static int choose_hostname(struct sandbox_spec *spec, struct sandbox_error *e)
 }
 
 /* Written to by one stream, the two keep the order in which the program wrote. */
+static bool is_null_device(int fd)
+{
+    struct stat st, null;
+    return fstat(fd, &st) == 0 && S_ISCHR(st.st_mode) && stat("/dev/null", &null) == 0 &&
+           st.st_rdev == null.st_rdev;
+}
+
 static bool is_same_file(int a, int b)
 {
     struct stat x, y;
@@ -361,6 +368,7 @@ static int complete_spec(struct run_options *o, int count, char **words, struct 
         return sandbox_error_set(e, -ENOMEM, "run: out of memory; free some and try again");
     if (spec->tty)
         terminal_get_size(STDIN_FILENO, &spec->rows, &spec->columns);
+    spec->null_input = !spec->tty && is_null_device(STDIN_FILENO);
     spec->join_output = !o->json && !spec->tty && is_same_file(STDOUT_FILENO, STDERR_FILENO);
     return sandbox_spec_choose_store(spec, e);
 }

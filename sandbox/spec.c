@@ -367,6 +367,8 @@ int sandbox_spec_write(const struct sandbox_spec *s, struct buf *b, struct sandb
         append_number(b, "rows", s->rows);
         append_number(b, "columns", s->columns);
     }
+    if (s->null_input)
+        append_number(b, "null_input", 1);
     if (s->trace)
         append_number(b, "trace", 1);
     append_number(b, "cpus", count_cpus());

@@ -36,6 +36,7 @@ struct sandbox_spec {
     bool tty;
     unsigned rows, columns;
     bool trace;
+    bool null_input;  /* standard input is the sandbox's own /dev/null */
     bool join_output; /* standard output and error are one stream, in the order of the writes */
 };
 

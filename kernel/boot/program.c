@@ -131,13 +131,23 @@ static void on_started(struct spawn *s, struct process *p)
     control_send(CONTROL_READY, p->pid, NULL, 0);
 }
 
-static int open_pipes(const struct user *user, struct fdtable *files)
+/* Programs look at what their standard input is: some read from anything but /dev/null. */
+static int open_null(struct file **ret)
+{
+    struct path root = {vfs_root_mount, vfs_root_mount->root};
+    const struct walk_base base = {.root = root, .base = root, .cred = &cred_kernel};
+    const struct open_how_in how = {.flags = O_RDONLY};
+    return vfs_open(&base, "/dev/null", &how, ret);
+}
+
+static int open_pipes(const struct spec *spec, const struct user *user, struct fdtable *files)
 {
     static const int numbers[3] = {CONTROL_STDIN_FD, CONTROL_STDOUT_FD, CONTROL_STDERR_FD};
     for (int fd = 0; fd < 3; fd++) {
         struct file *f;
         struct hostfd pipe = {numbers[fd]};
-        int r = hostpipe_file(pipe, fd > 0, user->uid, &f);
+        bool is_null = fd == 0 && spec->null_input;
+        int r = is_null ? open_null(&f) : hostpipe_file(pipe, fd > 0, user->uid, &f);
         if (r < 0)
             return r;
         r = fdtable_install_at(files, f, fd, FD_LIMIT, false);
@@ -153,7 +163,7 @@ static int open_streams(const struct spec *spec, const struct user *user, struct
 {
     struct file *slave;
     if (!spec->tty)
-        return open_pipes(user, files);
+        return open_pipes(spec, user, files);
     int r = console_start(spec->rows, spec->columns, user->uid, &slave);
     for (int fd = 0; r >= 0 && fd < 3; fd++)
         r = fdtable_install_at(files, file_get(slave), fd, FD_LIMIT, false);

@@ -115,6 +115,8 @@ static bool take_record(struct spec *s, const char *key, char *value)
         return parse_flag(value, &s->tty);
     if (!strcmp(key, "trace"))
         return parse_flag(value, &s->trace);
+    if (!strcmp(key, "null_input"))
+        return parse_flag(value, &s->null_input);
     if (!strcmp(key, "rows"))
         return parse_unsigned(value, &s->rows);
     if (!strcmp(key, "columns"))

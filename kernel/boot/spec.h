@@ -27,7 +27,7 @@ struct spec {
     size_t mount_count;
     struct spec_tmpfs *tmpfs;
     size_t tmpfs_count;
-    bool tty, trace;
+    bool tty, trace, null_input;
     unsigned rows, columns;
     uint64_t memory_bytes, disk_bytes;
     unsigned cpus;

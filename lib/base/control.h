@@ -16,6 +16,7 @@
  *   hostname=...                    tty=0|1   rows=N   columns=N
  *   mount.guest=/path  then  mount.host=/path  mount.mode=ro|rw
  *   tmpfs=/path[:BYTES]             trace=1   (trace lines come as CONTROL_TRACE)
+ *   null_input=0|1                  the program's standard input is the sandbox's /dev/null
  *   memory_bytes=N  cpus=N  disk_bytes=N      (what the sandbox is told)
  *   store=/dir                      where unnamed content files may be made
  */
