@@ -371,17 +371,17 @@ static int tcp_shutdown(struct socket *s, unsigned how)
 size_t tcp_room(struct tcp_socket *t)
 {
     const struct socket *s = tcp_socket(t), *peer = t->peer ? tcp_socket(t->peer) : NULL;
+    size_t limit = s->send_buffer_set ? s->send_buffer : TCP_AUTO_BYTES;
     if (!peer || peer->dead)
-        return SIZE_MAX;
-    size_t limit = (s->send_buffer_set ? s->send_buffer : TCP_AUTO_BYTES) +
-                   (peer->receive_buffer_set ? peer->receive_buffer : TCP_AUTO_BYTES);
+        return limit;
+    limit += peer->receive_buffer_set ? peer->receive_buffer : TCP_AUTO_BYTES;
     return limit - MIN(limit, peer->receive.charge);
 }
 
 bool tcp_is_writable(struct tcp_socket *t)
 {
-    size_t room = tcp_room(t);
-    return room == SIZE_MAX || tcp_socket(t->peer)->receive.charge <= room * 2;
+    bool is_alone = !t->peer || tcp_socket(t->peer)->dead;
+    return is_alone || tcp_socket(t->peer)->receive.charge <= tcp_room(t) * 2;
 }
 
 static uint32_t tcp_poll(struct socket *s, struct poll_table *table)

@@ -10,7 +10,7 @@
  */
 static ssize_t send_to_nobody(struct tcp_socket *t, struct uio *u)
 {
-    size_t size = MIN(u->left, tcp_socket(t)->send_buffer);
+    size_t size = MIN(u->left, tcp_room(t));
     tcp_receive_reset(t);
     return (ssize_t)size;
 }

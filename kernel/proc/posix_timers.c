@@ -82,6 +82,9 @@ static int cpu_clock(const struct thread *creator, clockid_t clock, enum guest_c
     bool user_only = CPU_CLOCK_WHICH(clock) == CPU_CLOCK_WHICH_USER;
     if (CPU_CLOCK_WHICH(clock) == CPU_CLOCK_WHICH_INVALID)
         return -EINVAL;
+    /* One that has not called yet. */
+    if (id && !thread_find(id))
+        process_settle_all();
     if (clock & CPU_CLOCK_PER_THREAD) {
         const struct thread *t = id ? thread_find(id) : creator;
         if (!t || t->process != creator->process)

@@ -223,7 +223,8 @@ long sys_pidfd_open(struct call *c)
     unsigned flags = call_uint(c, 1);
     if ((flags & ~(unsigned)O_NONBLOCK) || pid <= 0)
         return -EINVAL;
-    process_settle_embryo(c->thread->process);
+    if (!process_find(pid))
+        process_settle_all();
     struct process *p = process_find(pid);
     if (!p)
         return thread_find(pid) ? -EINVAL : -ESRCH;

@@ -425,6 +425,20 @@ TEST(writing_to_a_closed_peer_fails_the_second_time)
     EXPECT_EQ(read(ends[1], &c, 1), 0);
 }
 
+TEST(not_everything_fits_into_a_connection_that_is_closed)
+{
+    static char data[1 << 20];
+    struct iovec v[64];
+    tcp_pair(ends);
+    close(ends[0]);
+    for (int i = 0; i < 64; i++)
+        v[i] = (struct iovec){data, sizeof(data)};
+    signal(SIGPIPE, SIG_IGN);
+    ssize_t n = writev(ends[1], v, 64);
+    EXPECT_LT(n, 64 << 20);
+    EXPECT_ERRNO(writev(ends[1], v, 64), EPIPE);
+}
+
 TEST(a_broken_pipe_is_sigpipe)
 {
     tcp_pair(ends);
