@@ -55,7 +55,10 @@ void tcp_receive_reset(struct tcp_socket *t);
 /* The other side sends no more. */
 void tcp_receive_fin(struct tcp_socket *t);
 
-/* Room in the peer's queue, bytes of memory; poll(2) tells of a third or more. */
+/*
+ * Room in the peer's queue, bytes of memory; poll(2) tells of a third or more. Without a peer: what
+ * goes nowhere before the reset comes back.
+ */
 size_t tcp_room(struct tcp_socket *t);
 bool tcp_is_writable(struct tcp_socket *t);
 
