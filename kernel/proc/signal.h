@@ -68,9 +68,9 @@ struct signal_thread {
     sigmask_t saved_mask; /* to come back to after sigsuspend, ppoll, ... */
     bool restore_mask;    /* saved_mask is put back at the end of the call or into the frame */
     struct signal_queue pending;
-    sigmask_t awaited;    /* by a parked sigtimedwait: taken there, not delivered to a handler */
-    bool kicked;          /* a host signal is under way and not asked about yet */
-    bool returning;       /* asked in vain: rt_sigreturn of that frame comes next, no kick before it */
+    sigmask_t awaited; /* by a parked sigtimedwait: taken there, not delivered to a handler */
+    bool kicked;       /* a host signal is under way and not asked about yet */
+    bool returning;    /* asked in vain: rt_sigreturn of that frame comes next, no kick before it */
     struct call *stopped; /* the held answer of a stopped thread */
     struct waitq wait;    /* sigtimedwait and signalfd: woken when a signal becomes pending */
     uint64_t altstack_sp, altstack_size;

@@ -10,9 +10,9 @@
  * host lays the next frame over the first before any instruction of the program runs, as Linux
  * does.
  *
- * Nothing is due: the frame is in the way until the stub's rt_sigreturn. A kick in between would lay
- * another over it, and in a storm of signals, where the next kick is there before each return, none
- * would go any more and the stack would overflow. So there is none until then.
+ * Nothing is due: the frame is in the way until the stub's rt_sigreturn. A kick in between would
+ * lay another over it, and in a storm of signals, where the next kick is there before each return,
+ * none would go any more and the stack would overflow. So there is none until then.
  *
  * Everything in the frame but siginfo and uc_sigmask is the host's. A task may call
  * SYS_GLOVEBOX_SIGNAL and rt_sigreturn by itself with any arguments, or change its frame: it then
