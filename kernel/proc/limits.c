@@ -42,9 +42,14 @@ int limits_change(struct process *p, const struct cred *cred, unsigned resource,
             return -EPERM;
         if (value->rlim_max > limit->rlim_max && !cred_has_cap(cred, CAP_SYS_RESOURCE))
             return -EPERM;
+        /* Only what the host has taken is said to be in force; of a task that is gone nothing is.
+         */
+        if (resource == RLIMIT_AS || resource == RLIMIT_DATA || resource == RLIMIT_STACK) {
+            int r = host->limit(p->host_pid, (int)resource, value->rlim_cur);
+            if (r < 0 && r != -ESRCH)
+                return r;
+        }
         *limit = *value;
-        if (resource == RLIMIT_AS || resource == RLIMIT_DATA || resource == RLIMIT_STACK)
-            host->limit(p->host_pid, (int)resource, value->rlim_cur);
         if (resource == RLIMIT_CPU)
             timers_watch_cpu_limit(p);
     }
