@@ -8,6 +8,10 @@ void (*call_on_end)(struct call *c, long result);
 void (*call_on_park)(struct call *c);
 struct call *call_current;
 
+/* No errno (MAX_ERRNO of Linux), none of its restart codes, and distinct. */
+_Static_assert(CALL_DROP < CALL_HOST && CALL_HOST < CALL_PARKED && CALL_PARKED < -4095,
+               "codes of handlers are no results");
+
 #define POOL_MAX 256
 
 static struct list woken = {&woken, &woken};

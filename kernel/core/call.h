@@ -3,9 +3,8 @@
  * One system call of a task, from its notification to its answer.
  *
  * A handler is `long sys_NAME(struct call *c)`. It returns the result (0 or more), a negative
- * errno, or CALL_PARKED   it has to wait: call_wait_on() named what for, and call_park() returned
- * this value; CALL_HOST     the host is to run the call as it stands. Only for calls whose
- * arguments are registers (or which the host re-checks): see the table.
+ * errno, or one of three codes below. These are negative too, past the last errno, so that whoever
+ * asks only for success (r >= 0) is never wrong; who acts on an error has to look for them first.
  *
  * Parking. A parked call holds its notification and nothing else of the handler: when one of the
  * queues it waits on is woken, when its deadline passes, the handler is run again from its start
@@ -28,10 +27,15 @@
 
 struct thread;
 
-#define CALL_PARKED ((long)0x80000000L << 16)
-#define CALL_HOST   (CALL_PARKED + 1)
+/* It has to wait: call_wait_on() named what for, and call_park() returned this. */
+#define CALL_PARKED (-5000L)
+/*
+ * The host is to run the call as it stands. Only for calls whose arguments are registers (or which
+ * the host re-checks): see the table.
+ */
+#define CALL_HOST (-5001L)
 /* The task is gone or will never read an answer (exec of a sibling): nothing is sent. */
-#define CALL_DROP (CALL_PARKED + 2)
+#define CALL_DROP (-5002L)
 
 #define CALL_NO_DEADLINE INT64_MAX
 

@@ -225,15 +225,6 @@ static long take(struct call *c, struct socket_call *sc, struct uio *u, int flag
     }
 }
 
-/*
- * A call that waits leaves the header as it is: its sizes are both input and output, and the next
- * run reads them again.
- */
-static bool has_come(long result)
-{
-    return result >= 0 && result != CALL_PARKED;
-}
-
 long sys_recvfrom(struct call *c)
 {
     struct socket_call sc;
@@ -248,7 +239,7 @@ long sys_recvfrom(struct call *c)
     uio_init_guest(&u, call_memory(c), call_addr(c, 1), size);
     long result = take(c, &sc, &u, call_int(c, 3), &m);
     received_done(&m);
-    if (has_come(result) && c->arg[4]) {
+    if (result >= 0 && c->arg[4]) {
         r = socket_write_address(c, call_addr(c, 4), call_addr(c, 5), &m.from);
         if (r < 0)
             return r;
@@ -289,7 +280,8 @@ static long receive_header(struct call *c, struct socket_call *sc, struct gaddr 
     if (r < 0)
         return r;
     long result = take(c, sc, &v.uio, flags, &m);
-    if (has_come(result)) {
+    /* A call that waits leaves the header as it is: the next run reads its sizes again. */
+    if (result >= 0) {
         struct ancillary_room room = {.at = v.control, .left = v.control_size};
         ancillary_write(c, sc->socket, &m, &room, flags & MSG_CMSG_CLOEXEC);
         r = write_header(c, at, &v, &m, room, flags);
@@ -317,7 +309,7 @@ static long receive_next(struct call *c, struct socket_call *sc, int flags)
     struct gaddr at = gaddr_plus(call_addr(c, 1), c->progress * sizeof(struct mmsghdr));
     bool later = (flags & MSG_WAITFORONE) && c->progress > 0;
     long n = receive_header(c, sc, at, (flags & ~MSG_WAITFORONE) | (later ? MSG_DONTWAIT : 0));
-    if (!has_come(n))
+    if (n < 0)
         return n;
     unsigned got = (unsigned)n;
     int r = call_write(c, gaddr_plus(at, offsetof(struct mmsghdr, msg_len)), &got, sizeof(got));

@@ -192,7 +192,7 @@ long sys_waitid(struct call *c)
         return r;
     struct report report;
     r = wait_for_child(c, &s, &report);
-    if (r < 0 || r == CALL_PARKED)
+    if (r < 0)
         return r;
     siginfo_t info;
     struct rusage usage = {0};
