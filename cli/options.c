@@ -84,10 +84,9 @@ static const struct cli_option *find_letter(const struct cli_option *options, ch
 static int unknown_option(const struct cli_options *o, const char *word, const char *name,
                           struct sandbox_error *e)
 {
-    for (size_t i = 0; i < o->foreign_count; i++)
-        if (!strcmp(o->foreign[i].name, name))
-            return sandbox_error_set(e, -EINVAL, "%s: no such option; %s", word,
-                                     o->foreign[i].advice);
+    for (const struct cli_foreign_option *f = o->foreign; f->name; f++)
+        if (!strcmp(f->name, name))
+            return sandbox_error_set(e, -EINVAL, "%s: no such option; %s", word, f->advice);
     const char *meant = cli_suggest(name, count_options(o->options), get_option_name, o->options);
     if (meant && strlen(name) > 1)
         return sandbox_error_set(e, -EINVAL, "%s: no such option; did you mean --%s?", word, meant);

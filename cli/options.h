@@ -29,10 +29,9 @@ struct cli_foreign_option {
 };
 
 struct cli_options {
-    const struct cli_option *options; /* ended by an empty row */
-    const struct cli_foreign_option *foreign;
-    size_t foreign_count;
-    const char *help_command; /* for "see ..." */
+    const struct cli_option *options;         /* ended by an empty row */
+    const struct cli_foreign_option *foreign; /* likewise */
+    const char *help_command;                 /* for "see ..." */
 };
 
 /*

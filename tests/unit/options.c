@@ -41,8 +41,8 @@ static const struct cli_option rows[] = {
     {"worse", 0, NULL, "help", refuse},
     {0},
 };
-static const struct cli_foreign_option foreign[] = {{"rm", "leave it out"}};
-static const struct cli_options grammar = {rows, foreign, 1, "x --help"};
+static const struct cli_foreign_option foreign[] = {{"rm", "leave it out"}, {0}};
+static const struct cli_options grammar = {rows, foreign, "x --help"};
 
 static struct sandbox_error error;
 static struct target target;

@@ -1,0 +1,357 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/run_options.h"
+
+#include "cli/say.h"
+#include "cli/values.h"
+#include "sandbox/host.h"
+#include "sandbox/terminal.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#define DEFAULT_HOSTNAME "glovebox"
+#define DEFAULT_PATH     "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+
+static int take_image(void *target, const char *value, struct sandbox_error *e)
+{
+    struct run_options *o = target;
+    return sandbox_spec_set_image(&o->spec, value, e);
+}
+
+static int take_mount(void *target, const char *value, struct sandbox_error *e)
+{
+    struct run_options *o = target;
+    _cleanup_free_ char *host = NULL, *guest = NULL;
+    bool read_only;
+    int r = cli_parse_mount(value, &host, &guest, &read_only, e);
+    if (r < 0)
+        return r;
+    return sandbox_spec_add_mount(&o->spec, host, guest, read_only, e);
+}
+
+static int take_tmpfs(void *target, const char *value, struct sandbox_error *e)
+{
+    struct run_options *o = target;
+    _cleanup_free_ char *path = NULL;
+    uint64_t bytes;
+    int r = cli_parse_tmpfs(value, &path, &bytes, e);
+    if (r < 0)
+        return r;
+    return sandbox_spec_add_tmpfs(&o->spec, path, bytes, e);
+}
+
+static int take_workdir(void *target, const char *value, struct sandbox_error *e)
+{
+    struct run_options *o = target;
+    return sandbox_spec_set_workdir(&o->spec, value, e);
+}
+
+static int take_env(void *target, const char *value, struct sandbox_error *e)
+{
+    struct run_options *o = target;
+    return cli_take_env(&o->env, value, e);
+}
+
+static int take_env_file(void *target, const char *value, struct sandbox_error *e)
+{
+    struct run_options *o = target;
+    return cli_take_env_file(&o->file_env, value, e);
+}
+
+static int take_user(void *target, const char *value, struct sandbox_error *e)
+{
+    struct run_options *o = target;
+    return sandbox_spec_set_user(&o->spec, value, e);
+}
+
+static int take_hostname(void *target, const char *value, struct sandbox_error *e)
+{
+    struct run_options *o = target;
+    return sandbox_spec_set_hostname(&o->spec, value, e);
+}
+
+static int take_name(void *target, const char *value, struct sandbox_error *e)
+{
+    struct run_options *o = target;
+    return sandbox_spec_set_name(&o->spec, value, e);
+}
+
+static int take_timeout(void *target, const char *value, struct sandbox_error *e)
+{
+    struct run_options *o = target;
+    return cli_parse_time(value, &o->timeout_ns, e);
+}
+
+/* Standard input is always passed on; the option is there for the fingers. */
+static int take_interactive(void *target _unused_, const char *value _unused_,
+                            struct sandbox_error *e _unused_)
+{
+    return 0;
+}
+
+static int take_tty(void *target, const char *value _unused_, struct sandbox_error *e _unused_)
+{
+    struct run_options *o = target;
+    o->spec.tty = true;
+    return 0;
+}
+
+static int take_trace(void *target, const char *value, struct sandbox_error *e)
+{
+    struct run_options *o = target;
+    if (!value[0])
+        return sandbox_error_set(e, -EINVAL, "the name is empty; give a file, or - for stderr");
+    free(o->trace);
+    o->trace = strdup(value);
+    o->spec.trace = true;
+    return o->trace ? 0 : sandbox_error_set(e, -ENOMEM, "out of memory; free some");
+}
+
+static int take_json(void *target, const char *value _unused_, struct sandbox_error *e _unused_)
+{
+    struct run_options *o = target;
+    o->json = true;
+    return 0;
+}
+
+static int take_help(void *target, const char *value _unused_, struct sandbox_error *e _unused_)
+{
+    struct run_options *o = target;
+    o->help = true;
+    return 0;
+}
+
+static int take_version(void *target, const char *value _unused_, struct sandbox_error *e _unused_)
+{
+    struct run_options *o = target;
+    o->version = true;
+    return 0;
+}
+
+const struct cli_option cli_run_options[] = {
+    {"image", 0, "host|DIR",
+     "the root file system: this machine's own programs\n"
+     "(host, the default), or a directory; never changed",
+     take_image},
+    {"mount", 'v', "HOST:GUEST[:ro|rw]",
+     "show a folder or file of this machine in the sandbox;\n"
+     "what the program writes there stays (unless ro)",
+     take_mount},
+    {"volume", 0, "HOST:GUEST[:ro|rw]", NULL, take_mount},
+    {"tmpfs", 0, "PATH[:SIZE]", "an empty folder in memory, at most SIZE (64M, 1G)", take_tmpfs},
+    {"workdir", 'w', "PATH", "the working directory (default: the user's home)", take_workdir},
+    {"chdir", 0, "PATH", NULL, take_workdir},
+    {"env", 'e', "NAME[=VALUE]", "set a variable; NAME alone takes its value from here", take_env},
+    {"env-file", 0, "FILE", "variables from a file, one NAME=VALUE a line", take_env_file},
+    {"user", 'u', "NAME|UID[:GID]",
+     "who the program is: user (default, uid 1000) or root,\n"
+     "which is nothing outside of the sandbox",
+     take_user},
+    {"hostname", 0, "NAME", "the machine's name in the sandbox", take_hostname},
+    {"timeout", 0, "TIME", "end it after 30 (seconds), 500ms, 2m, 1h: status 124", take_timeout},
+    {"interactive", 'i', NULL, "pass standard input on (always done)", take_interactive},
+    {"tty", 't', NULL, "give it a terminal: for shells and editors", take_tty},
+    {"name", 0, "NAME", "a name for the sandbox, for ps(1) and --json", take_name},
+    {"trace", 0, "FILE", "write each system call with its result to FILE (- is stderr)",
+     take_trace},
+    {"json", 0, NULL, "print one JSON object with output, status, time and memory", take_json},
+    {"version", 'V', NULL, "print the version", take_version},
+    {"help", 'h', NULL, "print this", take_help},
+    {0},
+};
+
+const struct cli_foreign_option cli_run_foreign[] = {
+    {"rm", "leave it out, a sandbox leaves nothing behind"},
+    {"init", "leave it out, the sandbox's kernel takes in orphans"},
+    {"detach", "put it in the background with your shell (&)"},
+    {"d", "put it in the background with your shell (&)"},
+    {"network", "leave it out, a sandbox has no network but loopback"},
+    {"net", "leave it out, a sandbox has no network but loopback"},
+    {"unshare-all", "leave it out, nothing is shared"},
+    {"unshare-net", "leave it out, a sandbox has no network but loopback"},
+    {"die-with-parent", "leave it out, a sandbox always ends with glovebox"},
+    {"clearenv", "leave it out, the environment doesn't go in"},
+    {"memory", "limits are not there yet, but --timeout"},
+    {"m", "limits are not there yet, but --timeout"},
+    {"cpus", "limits are not there yet, but --timeout"},
+    {"pids-limit", "limits are not there yet, but --timeout"},
+    {"privileged", "give --user root, which is nothing outside"},
+    {"read-only", "leave it out, the image never changes"},
+    {"bind", "write --mount HOST:GUEST"},
+    {"ro-bind", "write --mount HOST:GUEST:ro"},
+    {"setenv", "write --env NAME=VALUE"},
+    {"uid", "write --user UID:GID"},
+    {"gid", "write --user UID:GID"},
+    {"entrypoint", "write the command behind the options"},
+    {0},
+};
+
+void run_options_done(struct run_options *o)
+{
+    sandbox_spec_done(&o->spec);
+    strv_done(&o->file_env);
+    strv_done(&o->env);
+    free(o->trace);
+}
+
+/* All or nothing of what follows is for want of memory. */
+static int merge_env(struct strv *env, const struct strv *more)
+{
+    int r = 0;
+    for (size_t i = 0; i < more->count && r == 0; i++) {
+        const char *entry = more->items[i];
+        size_t size = strcspn(entry, "=");
+        _cleanup_free_ char *name = strndup(entry, size);
+        r = name ? strv_env_set(env, name, entry + size + 1) : -ENOMEM;
+    }
+    return r;
+}
+
+/* How the program is to talk to the person in front: nothing else of the caller's environment. */
+static int take_callers_env(struct strv *env)
+{
+    int r = 0;
+    for (char **entry = environ; *entry && r == 0; entry++)
+        if (!strncmp(*entry, "TERM=", 5) || !strncmp(*entry, "LANG=", 5) ||
+            (!strncmp(*entry, "LC_", 3) && strchr(*entry, '=')))
+            r = strv_append(env, *entry);
+    return r;
+}
+
+/*
+ * The two users that every sandbox has. What an image says of others is not read here, on the
+ * trusted side; the sandbox's kernel sets what is missing. A bare number has no home, as with
+ * docker.
+ */
+static int set_user_env(struct strv *env, const char *user)
+{
+    static const struct {
+        const char *name, *uid, *home;
+    } known[] = {{"user", "1000", "/home/user"}, {"root", "0", "/root"}};
+    size_t size = user ? strcspn(user, ":") : 0;
+    for (size_t i = 0; i < ARRAY_SIZE(known); i++) {
+        bool is_this =
+            user ? (size == strlen(known[i].name) && !strncmp(user, known[i].name, size)) ||
+                       (size == strlen(known[i].uid) && !strncmp(user, known[i].uid, size))
+                 : i == 0;
+        if (!is_this)
+            continue;
+        if (strv_env_set(env, "HOME", known[i].home) < 0 ||
+            strv_env_set(env, "USER", known[i].name) < 0 ||
+            strv_env_set(env, "LOGNAME", known[i].name) < 0)
+            return -ENOMEM;
+        return 0;
+    }
+    bool is_number = user[0] >= '0' && user[0] <= '9';
+    return is_number ? strv_env_set(env, "HOME", "/") : 0;
+}
+
+static int build_env(struct run_options *o)
+{
+    struct sandbox_spec *spec = &o->spec;
+    struct strv *env = &spec->env;
+    int r = take_callers_env(env);
+    if (r == 0)
+        r = strv_env_set(env, "PATH", DEFAULT_PATH);
+    if (r == 0)
+        r = strv_env_set(env, "HOSTNAME", spec->hostname);
+    if (r == 0)
+        r = strv_env_set(env, "SHELL", spec->image ? "/bin/sh" : "/bin/bash");
+    if (r == 0)
+        r = set_user_env(env, spec->user);
+    if (r == 0 && spec->tty && !strv_env_get(env, "TERM"))
+        r = strv_env_set(env, "TERM", "xterm");
+    if (r == 0)
+        r = merge_env(env, &o->file_env);
+    if (r == 0)
+        r = merge_env(env, &o->env);
+    return r;
+}
+
+/* A name is good for a host name too when it looks like one. */
+static int choose_hostname(struct sandbox_spec *spec, struct sandbox_error *e)
+{
+    struct sandbox_error ignored;
+    if (spec->hostname)
+        return 0;
+    if (spec->name && sandbox_spec_set_hostname(spec, spec->name, &ignored) == 0)
+        return 0;
+    return sandbox_spec_set_hostname(spec, DEFAULT_HOSTNAME, e);
+}
+
+/* Written to by one stream, the two keep the order in which the program wrote. */
+static bool is_null_device(int fd)
+{
+    struct stat st, null;
+    return fstat(fd, &st) == 0 && S_ISCHR(st.st_mode) && stat("/dev/null", &null) == 0 &&
+           st.st_rdev == null.st_rdev;
+}
+
+static bool is_same_file(int a, int b)
+{
+    struct stat x, y;
+    return fstat(a, &x) == 0 && fstat(b, &y) == 0 && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
+}
+
+int run_options_complete(struct run_options *o, int count, char **words, struct sandbox_error *e)
+{
+    struct sandbox_spec *spec = &o->spec;
+    if (count == 0)
+        return sandbox_error_set(e, -EINVAL,
+                                 "run: no command; write it behind the options, for example: "
+                                 "glovebox run -- python3 -c 'print(1)'");
+    if (!words[0][0])
+        return sandbox_error_set(e, -EINVAL, "run: the command is empty; give a program's name");
+    if (spec->tty && o->json)
+        return sandbox_error_set(e, -EINVAL,
+                                 "--tty: not together with --json; leave one of them out");
+    if (spec->tty && !isatty(STDIN_FILENO))
+        return sandbox_error_set(e, -ENOTTY,
+                                 "--tty: standard input is not a terminal; leave -t out, or run it "
+                                 "in a terminal");
+    for (int i = 0; i < count; i++)
+        if (strv_append(&spec->args, words[i]) < 0)
+            return sandbox_error_set(e, -ENOMEM, "run: out of memory; free some and try again");
+    int r = choose_hostname(spec, e);
+    if (r < 0)
+        return r;
+    if (build_env(o) < 0)
+        return sandbox_error_set(e, -ENOMEM, "run: out of memory; free some and try again");
+    if (spec->tty)
+        terminal_get_size(STDIN_FILENO, &spec->rows, &spec->columns);
+    spec->null_input = !spec->tty && is_null_device(STDIN_FILENO);
+    spec->join_output = !o->json && !spec->tty && is_same_file(STDOUT_FILENO, STDERR_FILENO);
+    return sandbox_spec_choose_store(spec, e);
+}
+
+int run_options_open_trace(const struct run_options *o, int *ret, struct sandbox_error *e)
+{
+    const char *name = o->trace;
+    int fd;
+    if (!name) {
+        *ret = -1;
+        return 0;
+    }
+    if (!strcmp(name, "-")) {
+        fd = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 0);
+        name = "stderr";
+    } else {
+        fd = open(name, O_WRONLY | O_CREAT | O_TRUNC | O_NOCTTY | O_CLOEXEC, 0666);
+    }
+    if (fd < 0)
+        return sandbox_error_set(e, -errno, "--trace %s: %s; check the path and its permissions",
+                                 name, strerror(errno));
+    *ret = fd;
+    return 0;
+}
+
+int run_options_check_host(struct sandbox_error *e)
+{
+    bool slow;
+    int r = sandbox_check_host(&slow, e);
+    if (r == 0 && slow)
+        cli_say(
+            "host: this Linux is older than 6.6, so that system calls are about ten times as slow "
+            "as they could be; upgrade it for full speed");
+    return r;
+}

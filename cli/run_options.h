@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * What can be said of a sandbox on a command line, and the specification that comes of it: shared
+ * by the verbs that start one.
+ */
+#pragma once
+
+#include "cli/options.h"
+#include "sandbox/spec.h"
+
+struct run_options {
+    struct sandbox_spec spec;
+    struct strv file_env, env; /* of --env-file and of --env, which wins */
+    char *trace;               /* file, or "-"; NULL: none */
+    int64_t timeout_ns;        /* 0: none */
+    bool json, help, version;
+};
+
+/* Both ended by an empty row; the target of the options is a struct run_options. */
+extern const struct cli_option cli_run_options[];
+extern const struct cli_foreign_option cli_run_foreign[];
+
+/* All zero bytes are a valid empty struct. */
+void run_options_done(struct run_options *o);
+
+/*
+ * Completes o->spec by the command and by what the options left open: host name, environment,
+ * terminal, store. 0, or negative errno with the whole sentence in e.
+ */
+int run_options_complete(struct run_options *o, int count, char **words, struct sandbox_error *e);
+
+/* Opens the file of --trace: 0 and *ret (-1 without one), or negative errno and the sentence. */
+int run_options_open_trace(const struct run_options *o, int *ret, struct sandbox_error *e);
+
+/* Looks at the machine and warns when it is a slow one: 0, or negative errno and the sentence. */
+int run_options_check_host(struct sandbox_error *e);
