@@ -101,6 +101,9 @@ static int adopt_init(pid_t host_pid)
     if (!p)
         return -ENOMEM;
     struct thread *t = process_leader(p);
+    int r = host->get_mark(host_pid, &p->mark);
+    if (r < 0)
+        return r;
     t->files = fdtable_new();
     t->fs = fs_context_new(root, root, 022);
     t->cred = cred_new(0, 0);

@@ -42,6 +42,12 @@ struct host_ops {
     int (*signal_process)(struct hostfd pidfd, int sig);
     /* Sets the soft limit of a task for memory that the host gives it: RLIMIT_AS, _DATA, _STACK. */
     int (*limit)(pid_t host_pid, int resource, uint64_t soft);
+    /*
+     * A number that a process's children inherit, that stays over exec, and that no task can see or
+     * change. set_mark: 0 or -errno, e.g. when this host has no room for such a number.
+     */
+    int (*get_mark)(pid_t host_pid, uint64_t *ret);
+    int (*set_mark)(pid_t host_pid, uint64_t mark);
     /* Reads a small file below the kernel's own /proc (relative name), NUL-terminated: size or
      * -errno. */
     ssize_t (*read_proc)(const char *name, char *buffer, size_t size);

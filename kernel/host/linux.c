@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * The host layer on Linux. Permitted calls that this needs: ioctl (the seccomp ones), epoll_pwait2,
- * process_vm_readv, process_vm_writev, tgkill, pidfd_send_signal, openat + read below /proc.
+ * process_vm_readv, process_vm_writev, tgkill, pidfd_send_signal, prlimit64, openat + read below
+ * /proc.
  */
 #include "kernel/host/host.h"
 #include "kernel/host/watch.h"
@@ -192,6 +193,29 @@ static int linux_limit(pid_t host_pid, int resource, uint64_t soft)
     return prlimit(host_pid, (enum __rlimit_resource)resource, &limit, NULL) < 0 ? -errno : 0;
 }
 
+/*
+ * The mark is the soft RLIMIT_LOCKS: getrlimit(2) has it without any effect since Linux 2.4.25, and
+ * the tasks' own calls about limits never reach the host.
+ */
+static int linux_get_mark(pid_t host_pid, uint64_t *ret)
+{
+    struct rlimit limit;
+    if (prlimit(host_pid, RLIMIT_LOCKS, NULL, &limit) < 0)
+        return -errno;
+    *ret = limit.rlim_cur;
+    return 0;
+}
+
+static int linux_set_mark(pid_t host_pid, uint64_t mark)
+{
+    struct rlimit limit;
+    /* The hard one is the kernel's own in all tasks. */
+    if (getrlimit(RLIMIT_LOCKS, &limit) < 0)
+        return -errno;
+    limit.rlim_cur = mark;
+    return prlimit(host_pid, RLIMIT_LOCKS, &limit, NULL) < 0 ? -errno : 0;
+}
+
 static ssize_t linux_read_proc(const char *name, char *buffer, size_t size)
 {
     _cleanup_close_ int fd = openat(proc_fd.n, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
@@ -221,5 +245,7 @@ const struct host_ops host_linux = {
     .signal_thread = linux_signal_thread,
     .signal_process = linux_signal_process,
     .limit = linux_limit,
+    .get_mark = linux_get_mark,
+    .set_mark = linux_set_mark,
     .read_proc = linux_read_proc,
 };

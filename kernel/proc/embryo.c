@@ -2,6 +2,7 @@
 #include "kernel/proc/embryo.h"
 
 #include "kernel/core/kernel.h"
+#include "kernel/host/host.h"
 #include "kernel/proc/jobs.h"
 #include "kernel/proc/space.h"
 #include "kernel/proc/timers.h"
@@ -12,8 +13,46 @@
 #define POLL_FIRST_NS (2 * NSEC_PER_MSEC)
 #define POLL_MAX_NS   (64 * NSEC_PER_MSEC)
 
+/* Of all creators, those whose child will be a process. */
+static struct list processes_to_be = {&processes_to_be, &processes_to_be};
+
+static struct embryo *find_marked(uint64_t mark)
+{
+    struct embryo *e;
+    list_for_each(e, &processes_to_be, link) if (e->mark == mark) return e;
+    return NULL;
+}
+
+struct process *embryo_creator(uint64_t mark)
+{
+    struct embryo *e = find_marked(mark);
+    return e ? e->creator : NULL;
+}
+
+/* Gives p a mark that no creator has which waits for its child. */
+static int change_mark(struct process *p)
+{
+    static uint64_t next;
+    do
+        next++;
+    while (find_marked(next));
+    int r = host->set_mark(p->host_pid, next);
+    if (r == 0)
+        p->mark = next;
+    return r;
+}
+
+struct waitq *embryo_in_the_way(struct process *p, uint64_t flags)
+{
+    if (p->embryo)
+        return &p->embryo->settled;
+    struct embryo *like = flags & CLONE_THREAD ? NULL : find_marked(p->mark);
+    return like && change_mark(p) < 0 ? &like->settled : NULL;
+}
+
 static void embryo_free(struct embryo *e)
 {
+    list_remove(&e->link);
     timer_disarm(&e->poll);
     waitq_done(&e->settled);
     if (e->files)
@@ -45,16 +84,16 @@ static void on_poll(struct timer *t)
 int embryo_new(struct thread *t, uint64_t flags)
 {
     struct process *p = t->process;
-    if (p->embryo)
-        return -EAGAIN;
     struct embryo *e = calloc(1, sizeof(*e));
     if (!e)
         return -ENOMEM;
+    list_init(&e->link);
     waitq_init(&e->settled);
     e->poll = TIMER_INIT(on_poll);
     e->creator = p;
     e->creator_tid = t->tid;
     e->flags = flags;
+    e->mark = p->mark;
     e->made_ns = clock_monotonic_ns();
     e->mask = t->signals.mask;
     memcpy(e->name, t->name, sizeof(e->name));
@@ -79,14 +118,11 @@ int embryo_new(struct thread *t, uint64_t flags)
         return -ENOMEM;
     }
     p->embryo = e;
+    if (!(flags & CLONE_THREAD))
+        list_append(&processes_to_be, &e->link);
     if (p == process_init)
         spawn_give(e);
     return 0;
-}
-
-struct waitq *embryo_queue(struct process *p)
-{
-    return &p->embryo->settled;
 }
 
 void embryo_drop(struct process *creator)
@@ -140,6 +176,7 @@ static struct thread *born_process(struct process *creator, pid_t host_tid, pid_
     e->space = NULL; /* transferred */
     e->actions = NULL;
     memcpy(p->rlimits, e->rlimits, sizeof(p->rlimits));
+    p->mark = e->mark;
     /* An orphan at its birth is its reaper's child like any other. */
     p->exit_signal = parent == creator ? (int)(e->flags & 0xff) : SIGCHLD;
     p->nice = creator->nice;

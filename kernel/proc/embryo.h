@@ -7,6 +7,15 @@
  * has by then, so all of it is copied (or counted, where the flags say shared) before the host is
  * let to run the call. A process has one embryo at a time: a second clone waits until the first
  * child has shown up.
+ *
+ * The parent on the host tells whose child a new process is, as long as that parent lives:
+ *
+ *   A: clone ──▶ X      both creators end before X and Y have called;
+ *   B: clone ──▶ Y      on the host X and Y are the init's children by then
+ *
+ * So no two creators with the same mark (host_ops) have a process on its way at the same time: the
+ * later one gets a new mark before its clone, which its child inherits. That costs a call to the
+ * host only then. Where the host takes no marks, the later clone waits.
  */
 #pragma once
 
@@ -15,6 +24,8 @@
 struct spawn;
 
 struct embryo {
+    struct list link;  /* of those that will be processes */
+    uint64_t mark;     /* the creator's at the clone */
     uint64_t flags;    /* CLONE_*, with the exit signal in the low byte */
     pid_t creator_tid; /* sandbox's: the thread that called clone */
     int64_t made_ns;
@@ -39,11 +50,20 @@ struct embryo {
     struct spawn *spawn; /* of the init: what the child is for, borrowed */
 };
 
-/* What clone(flags) of t would give its child. 0 with t->process->embryo set, -EAGAIN, -ENOMEM. */
+/*
+ * Whether a clone(flags) of p has to wait for another embryo: NULL, or the queue that is woken when
+ * that one is settled. May give p a new mark.
+ */
+struct waitq *embryo_in_the_way(struct process *p, uint64_t flags);
+
+/*
+ * What clone(flags) of t would give its child. 0 with t->process->embryo set, or -ENOMEM. Nothing
+ * is in the way.
+ */
 int embryo_new(struct thread *t, uint64_t flags);
 
-/* Waits of a second clone. */
-struct waitq *embryo_queue(struct process *p);
+/* Who has made the new process with this mark; NULL. */
+struct process *embryo_creator(uint64_t mark);
 
 /* The child has appeared: makes its process or thread. NULL when out of memory (it is then killed).
  */

@@ -307,13 +307,16 @@ static struct process *process_find_host(pid_t host_pid)
     return t ? t->process : NULL;
 }
 
-/* A child whose creator has died before it showed up was handed to a reaper: any embryo that waits.
+/*
+ * Who has made a new process whose parent is this one on the host. The init is also the parent
+ * there of those that lost theirs.
  */
-static struct process *find_orphan_creator(void)
+static struct process *find_creator(struct process *parent, pid_t host_pid)
 {
-    struct process *p;
-    list_for_each(p, &process_all, all_link) if (p->embryo && p->state == PROCESS_ZOMBIE) return p;
-    return NULL;
+    uint64_t mark;
+    if (parent != process_init)
+        return parent;
+    return host->get_mark(host_pid, &mark) == 0 ? embryo_creator(mark) : NULL;
 }
 
 static struct thread *meet_new_task(pid_t host_tid)
@@ -323,9 +326,9 @@ static struct thread *meet_new_task(pid_t host_tid)
         return NULL;
     bool is_thread = ids.host_tgid != host_tid;
     struct process *creator = process_find_host(is_thread ? ids.host_tgid : ids.host_ppid);
+    if (creator && !is_thread)
+        creator = find_creator(creator, host_tid);
     if (!creator || !creator->embryo)
-        creator = is_thread ? NULL : find_orphan_creator();
-    if (!creator)
         return NULL;
     return embryo_born(creator, host_tid, ids.tid, ids.host_tgid);
 }

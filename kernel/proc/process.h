@@ -121,6 +121,7 @@ struct process {
     int exec_error;     /* why its first execve failed: for whoever spawned it */
     bool thp_disabled;  /* prctl(2) */
     bool tty_dropped;   /* gave its session's terminal up alone (TIOCNOTTY); kept by fork */
+    uint64_t mark;      /* on the host, host_ops: what tells its children from others' */
 };
 
 struct thread {

@@ -44,8 +44,9 @@ static long clone_thread(struct call *c, uint64_t flags)
         (total >= process_limit(p, RLIMIT_NPROC) && !cred_has_cap(t->cred, 24)))
         return -EAGAIN; /* 24: CAP_SYS_RESOURCE */
     process_settle_embryo(p);
-    if (p->embryo) {
-        r = call_wait_on(c, embryo_queue(p));
+    struct waitq *wait = embryo_in_the_way(p, flags);
+    if (wait) {
+        r = call_wait_on(c, wait);
         return r < 0 ? r : call_park(c, RESTART_NONE);
     }
     r = embryo_new(t, flags);
