@@ -29,8 +29,8 @@
 #define SIGFPE  8
 #define SIGSEGV 11
 #define SIGCHLD 17
+#define SIGKICK 23
 #define SIGSYS  31
-#define SIGKICK 64
 
 #define SA_SIGINFO  0x4ULL
 #define SA_ONSTACK  0x08000000ULL

@@ -20,8 +20,7 @@ void exec_image_free(struct exec_image *image)
     if (!image)
         return;
     timer_disarm(&image->poll);
-    if (image->in_flight)
-        shadow_release();
+    shadow_release(&image->shadow);
     if (image->program)
         file_put(image->program);
     if (image->interpreter)
@@ -57,38 +56,63 @@ struct thread *exec_pending(const struct process *p)
     return p->executing;
 }
 
-#define POLL_NS (5 * NSEC_PER_MSEC)
+/* ---- has the host's execve failed? ---- */
 
-/*
- * The call that a task is in, from /proc/TID/syscall of proc(5); negative: it runs, or is gone. The
- * new program's first call is the stub's.
- */
-static bool is_in_other_call(const struct thread *t)
+#define POLL_FIRST_NS   (10 * NSEC_PER_MSEC)
+#define POLL_MAX_NS     (100 * NSEC_PER_MSEC)
+#define POLL_GIVE_UP_NS (5 * NSEC_PER_SEC)
+
+enum whereabouts { IS_IN_EXEC, IS_IN_OTHER_CALL, IS_RUNNING };
+
+/* From /proc/TID/syscall, proc(5). The new program's first call is the stub's. */
+static enum whereabouts whereabouts(const struct thread *t)
 {
     char name[32], text[256], *end;
     snprintf(name, sizeof(name), "%d/syscall", t->host_tid);
     if (host->read_proc(name, text, sizeof(text)) < 0)
-        return false;
+        return IS_IN_EXEC; /* it has the leader's number by now */
+    if (!strncmp(text, "running", strlen("running")))
+        return IS_RUNNING;
     long nr = strtol(text, &end, 10);
-    return end > text && nr >= 0 && nr != SYS_execve && nr != SYS_execveat &&
-           nr != SYS_GLOVEBOX_EXEC;
+    bool other =
+        end > text && nr >= 0 && nr != SYS_execve && nr != SYS_execveat && nr != SYS_GLOVEBOX_EXEC;
+    return other ? IS_IN_OTHER_CALL : IS_IN_EXEC;
 }
 
+/*
+ * One that runs is in the midst of its execve, or goes on in the old program. The kick tells: the
+ * old program's handler answers it with a call, which ends the waiting; for a new one, which has no
+ * handlers, the host drops it.
+ *
+ * A program that keeps the kick from its handler is taken for one whose execve has failed after a
+ * while. Should the host still start the stub then, that gets no plan and ends.
+ */
 static void on_poll(struct timer *timer)
 {
     struct exec_image *image = container_of(timer, struct exec_image, poll);
-    if (is_in_other_call(image->thread))
-        exec_cancel(image->thread);
-    else
-        timer_arm(timer, clock_monotonic_ns() + POLL_NS);
+    struct thread *t = image->thread;
+    enum whereabouts now = whereabouts(t);
+    int64_t now_ns = clock_monotonic_ns();
+    if (now != IS_RUNNING)
+        image->runs_since_ns = 0;
+    else if (image->runs_since_ns == 0)
+        image->runs_since_ns = now_ns;
+    if (now == IS_IN_OTHER_CALL ||
+        (now == IS_RUNNING && now_ns - image->runs_since_ns >= POLL_GIVE_UP_NS)) {
+        exec_cancel(t);
+        return;
+    }
+    if (now == IS_RUNNING)
+        host->signal_thread(t->process->host_pid, t->host_tid, SIGNAL_KICK);
+    image->poll_ns = MIN(2 * image->poll_ns, POLL_MAX_NS);
+    timer_arm(timer, now_ns + image->poll_ns);
 }
 
-static void poll_for_failure(struct exec_image *image)
+static int watch_for_failure(struct exec_image *image)
 {
-    if (!image->in_flight || timer_is_armed(&image->poll))
-        return;
     image->poll = TIMER_INIT(on_poll);
-    timer_arm(&image->poll, clock_monotonic_ns() + POLL_NS);
+    image->poll_ns = POLL_FIRST_NS;
+    return timer_arm(&image->poll, clock_monotonic_ns() + image->poll_ns);
 }
 
 bool exec_may_run(struct call *c)
@@ -96,7 +120,6 @@ bool exec_may_run(struct call *c)
     const struct thread *t = c->thread->process->executing;
     if (!t || t == c->thread || c->nr == SYS_GLOVEBOX_EXEC)
         return true;
-    poll_for_failure(t->exec);
     /* The first queue of a call needs no memory. */
     call_wait_on(c, &c->thread->process->exec_wait);
     call_park(c, RESTART_NONE);
@@ -347,15 +370,13 @@ int exec_prepare(struct thread *t, struct path program, const char *name, struct
         r = collect_cmdline(image, (struct guest_memory){t->host_tid}, argv);
     if (r >= 0) {
         image->cred = new_credentials(t->cred, image->program);
-        r = image->cred ? 0 : -ENOMEM;
+        r = image->cred ? watch_for_failure(image) : -ENOMEM;
     }
     if (r < 0) {
         exec_image_free(image);
         return (int)r;
     }
     fill_identity(image);
-    image->in_flight = true;
-    shadow_hold();
     image->thread = t;
     t->exec = image;
     t->process->executing = t;
@@ -402,8 +423,7 @@ int exec_commit(struct thread *t)
         return -ENOMEM;
     }
     timer_disarm(&image->poll);
-    image->in_flight = false;
-    shadow_release();
+    shadow_release(&image->shadow);
     space_put(p->space);
     p->space = space;
     space_set_program(space, image->exe, file_get(image->program), TAKE_PTR(image->cmdline),

@@ -15,7 +15,7 @@
  *      SYS_GLOVEBOX_START.
  *
  * If the host's execve fails (E2BIG, ENOMEM), the task's next call is another one: exec_cancel().
- * No signal is sent to the process from 2 to the end of 4, since the handlers are not installed.
+ * Signals to the process wait from 2 to the end of 4, since the handlers are not installed.
  *
  * Until it is known which, both the old and the new program may be there, and the leader's number
  * is the old leader or the thread that executed:
@@ -25,12 +25,13 @@
  *   another task writes: the leader's read is woken and would be written into the new program
  *
  * So calls of the other threads are held from 2 until 3 or exec_cancel(): exec_may_run(). Since the
- * thread whose execve has failed may wait for one of them without a call, it is also looked at.
+ * thread whose execve has failed may make no call for long, it is also looked at and kicked.
  */
 #pragma once
 
 #include "kernel/guest/protocol.h"
 #include "kernel/proc/process.h"
+#include "kernel/proc/shadow.h"
 
 #define EXEC_SCRIPT_DEPTH 5
 #define EXEC_HEADER_BYTES 256 /* BINPRM_BUF_SIZE: how much of a #! line counts */
@@ -42,10 +43,12 @@ struct exec_image {
     char name[16];                      /* comm */
     char *cmdline;
     size_t cmdline_size;
-    bool loading;      /* between SYS_GLOVEBOX_EXEC and SYS_GLOVEBOX_START */
-    bool in_flight;    /* the host runs the execve: shadow entries must stay */
-    bool placed[2];    /* the host has the program (interpreter) at descriptor 0 (1) */
-    struct timer poll; /* looks whether the host's execve has failed, while others are held */
+    bool loading;             /* between SYS_GLOVEBOX_EXEC and SYS_GLOVEBOX_START */
+    bool placed[2];           /* the host has the program (interpreter) at descriptor 0 (1) */
+    struct shadow_use shadow; /* until the host has executed the stub */
+    struct timer poll;        /* looks whether the host's execve has failed */
+    int64_t poll_ns;          /* its distance */
+    int64_t runs_since_ns;    /* when the thread was first seen running; 0: it is not */
     struct thread *thread;
     struct stub_plan plan;
 };

@@ -12,21 +12,29 @@
 #define STUB_NAME "stub"
 #define ROOT_NAME "root"
 
-static size_t entries, in_flight;
+#define SHADOW_PATH_MAX (GUEST_PATH_MAX + 16)
 
-void shadow_hold(void)
+static size_t entries;
+static struct list uses = {&uses, &uses};
+static struct waitq released = {{&released.entries, &released.entries}};
+static const struct call *first_waiter;
+
+/* ---- removing ---- */
+
+static bool is_in_use(const char *path)
 {
-    in_flight++;
+    const struct shadow_use *u;
+    list_for_each(u, &uses, link) if (!strcmp(u->path, path)) return true;
+    return false;
 }
 
-void shadow_release(void)
+/*
+ * Removes what is not in use below the directory at path, which has room for SHADOW_PATH_MAX bytes;
+ * recursion is as deep as a path has components.
+ */
+static void clear_directory(int dir_fd, char *path)
 {
-    in_flight--;
-}
-
-/* Removes what is below the directory; recursion is as deep as a path has components. */
-static void clear_directory(int dir_fd)
-{
+    size_t length = strlen(path);
     DIR *dir = fdopendir(dir_fd);
     if (!dir) {
         close(dir_fd);
@@ -36,37 +44,43 @@ static void clear_directory(int dir_fd)
     while ((e = readdir(dir))) {
         if (!strcmp(e->d_name, ".") || !strcmp(e->d_name, ".."))
             continue;
-        if (unlinkat(dirfd(dir), e->d_name, 0) == 0)
+        if (length + 1 + strlen(e->d_name) >= SHADOW_PATH_MAX)
             continue;
+        path[length] = '/';
+        memcpy(path + length + 1, e->d_name, strlen(e->d_name) + 1);
         int child = openat(dirfd(dir), e->d_name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
         if (child >= 0)
-            clear_directory(child);
-        unlinkat(dirfd(dir), e->d_name, AT_REMOVEDIR);
+            clear_directory(child, path);
+        /* A directory with something left in it stays. */
+        if (!is_in_use(path) && unlinkat(dirfd(dir), e->d_name, child >= 0 ? AT_REMOVEDIR : 0) == 0)
+            entries--;
+        path[length] = '\0';
     }
     closedir(dir);
 }
 
-static int clear_all(void)
+static void clear_unused(void)
 {
-    if (in_flight > 0)
-        return -EAGAIN;
+    char path[SHADOW_PATH_MAX] = ROOT_NAME;
+    const struct shadow_use *u;
+    list_for_each(u, &uses, link) if (u->needs_others) return;
     int fd = openat(kernel.shadow_dir.n, ROOT_NAME, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (fd < 0)
-        return -errno;
-    clear_directory(fd);
-    entries = 0;
-    return 0;
+    if (fd >= 0)
+        clear_directory(fd, path);
 }
 
+/* ---- making ---- */
+
 /*
- * The path without "", "." and "..", each ".." taking the component before it away, below
+ * Into out: the path without "", "." and "..", each ".." taking the component before it away, below
  * ROOT_NAME. Directories that are only passed through ("x/../y") are made too: the host walks
  * through them.
  */
-static int make_directories(const char *path, char *out, size_t size)
+static int make_directories(const char *path, char *out, size_t size, bool *ret_passes)
 {
     size_t length = strlen(ROOT_NAME);
     memcpy(out, ROOT_NAME, length + 1);
+    *ret_passes = false;
     while (*path) {
         size_t n = strcspn(path, "/");
         const char *next = path + n + strspn(path + n, "/");
@@ -76,6 +90,7 @@ static int make_directories(const char *path, char *out, size_t size)
             if (slash)
                 *slash = '\0';
             length = strlen(out);
+            *ret_passes = true;
         } else if (n > 0 && !(n == 1 && path[0] == '.')) {
             if (length + 1 + n + 1 > size)
                 return -ENAMETOOLONG;
@@ -93,11 +108,10 @@ static int make_directories(const char *path, char *out, size_t size)
     return 0;
 }
 
-static int try_link(const char *path)
+static int try_link(const char *path, char *out, bool *ret_passes)
 {
-    char out[GUEST_PATH_MAX + 16];
     struct stat st;
-    int r = make_directories(path, out, sizeof(out));
+    int r = make_directories(path, out, SHADOW_PATH_MAX, ret_passes);
     if (r < 0)
         return r;
     if (linkat(kernel.shadow_dir.n, STUB_NAME, kernel.shadow_dir.n, out, 0) == 0) {
@@ -111,14 +125,63 @@ static int try_link(const char *path)
     return S_ISREG(st.st_mode) ? 0 : -EISDIR;
 }
 
-int shadow_link(const char *path)
+/* A directory where a file is to be, the other way round, or no room. */
+static bool is_in_the_way(int r)
 {
+    return r == -ENOTDIR || r == -EISDIR || r == -EMLINK || r == -ENOSPC;
+}
+
+int shadow_link(const struct call *c, const char *path, struct shadow_use *use)
+{
+    char out[SHADOW_PATH_MAX];
+    bool passes;
+    if (first_waiter && first_waiter != c)
+        return -EAGAIN;
     if (entries >= SHADOW_ENTRIES_MAX)
-        clear_all();
-    int r = try_link(path);
-    if (r != -ENOTDIR && r != -EISDIR && r != -EMLINK && r != -ENOSPC)
+        clear_unused();
+    int r = try_link(path, out, &passes);
+    if (is_in_the_way(r)) {
+        clear_unused();
+        r = try_link(path, out, &passes);
+    }
+    if (is_in_the_way(r) && !list_is_empty(&uses))
+        return -EAGAIN;
+    if (r < 0 || !use)
         return r;
-    /* A directory where a file was, or the other way round. */
-    r = clear_all();
-    return r < 0 ? r : try_link(path);
+    use->path = strdup(out);
+    if (!use->path)
+        return -ENOMEM;
+    use->needs_others = passes;
+    list_append(&uses, &use->link);
+    return 0;
+}
+
+/* ---- the end of a use ---- */
+
+void shadow_release(struct shadow_use *use)
+{
+    if (!use->path)
+        return;
+    list_remove(&use->link);
+    free(use->path);
+    use->path = NULL;
+    waitq_wake(&released, 0);
+}
+
+static void wait_no_more(struct call *c)
+{
+    first_waiter = NULL;
+    waitq_wake(&released, 0);
+}
+
+long shadow_wait(struct call *c)
+{
+    int r = call_wait_on(c, &released);
+    if (r < 0)
+        return r;
+    if (!first_waiter) {
+        first_waiter = c;
+        c->release = wait_no_more;
+    }
+    return call_park(c, RESTART_NONE);
 }

@@ -142,7 +142,7 @@ bool signal_take(struct thread *t, sigmask_t set, siginfo_t *ret)
 
 /*
  * The program of t can be asked: its stub's handler is installed. Before that (and from execve on)
- * the host's default action of SIGNAL_KICK would end it; whoever starts the program kicks again.
+ * a kick would be lost; whoever starts the program kicks again.
  */
 static bool can_be_kicked(const struct thread *t)
 {

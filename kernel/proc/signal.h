@@ -27,8 +27,12 @@
 
 #include <signal.h>
 
-#define SIGNAL_COUNT     64
-#define SIGNAL_KICK      64 /* on the host; the guest's own signal 64 is only ever in our tables */
+#define SIGNAL_COUNT 64
+/*
+ * On the host. Its default there is to be ignored: no program can die of one that comes when the
+ * stub has not installed its handler yet. The guest's own SIGURG is only ever in our tables.
+ */
+#define SIGNAL_KICK      SIGURG
 #define SIGNAL_QUEUE_MAX 1024 /* queued siginfo per process: RLIMIT_SIGPENDING */
 
 typedef uint64_t sigmask_t; /* bit n-1 is signal n */

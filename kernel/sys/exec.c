@@ -40,16 +40,26 @@ static int place_at(struct call *c, int number, struct hostfd fd)
     return host->place_fd(c->id, fd, number);
 }
 
-/* The host must find the stub by what the registers say: by path, or by descriptor. */
-static int place_stub(struct call *c, int dirfd, const char *name, bool by_descriptor)
+/*
+ * The host must find the stub by what the registers say: by path, or by descriptor. What the call
+ * answers.
+ */
+static long place_stub(struct call *c, int dirfd, const char *name, bool by_descriptor)
 {
-    if (by_descriptor)
-        return place_at(c, dirfd, kernel.stub);
-    int r = shadow_link(name);
+    struct thread *t = c->thread;
+    int r = by_descriptor ? 0 : shadow_link(c, name, &t->exec->shadow);
+    if (r == -EAGAIN) {
+        exec_cancel(t);
+        return shadow_wait(c);
+    }
+    if (r == 0 && by_descriptor)
+        r = place_at(c, dirfd, kernel.stub);
     /* A relative name with a descriptor: the host resolves it from the tasks' root. */
-    if (r == 0 && dirfd != AT_FDCWD && name[0] != '/')
+    else if (r == 0 && dirfd != AT_FDCWD && name[0] != '/')
         r = place_at(c, dirfd, kernel.shadow_root);
-    return r;
+    if (r < 0)
+        exec_cancel(t);
+    return r < 0 ? r : CALL_HOST;
 }
 
 static long execute(struct call *c, int dirfd, struct gaddr name_address, struct gaddr argv,
@@ -82,14 +92,7 @@ static long execute(struct call *c, int dirfd, struct gaddr name_address, struct
     if (r == 0)
         r = exec_prepare(t, path, shown, argv);
     path_put(&path);
-    if (r < 0)
-        return r;
-    r = place_stub(c, dirfd, name, by_descriptor);
-    if (r < 0) {
-        exec_cancel(t);
-        return r;
-    }
-    return CALL_HOST;
+    return r < 0 ? r : place_stub(c, dirfd, name, by_descriptor);
 }
 
 static long noted(struct call *c, long result)
@@ -103,7 +106,7 @@ static long noted(struct call *c, long result)
 long sys_execve(struct call *c)
 {
     if (c->thread->process == process_init && !c->thread->process->did_exec)
-        return shadow_link("/init") < 0 ? -EIO : CALL_HOST;
+        return shadow_link(NULL, "/init", NULL) < 0 ? -EIO : CALL_HOST;
     return noted(c, execute(c, AT_FDCWD, call_addr(c, 0), call_addr(c, 1), 0));
 }
 

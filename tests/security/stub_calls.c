@@ -120,6 +120,115 @@ TEST(exec_after_the_leader_has_gone)
     }
 }
 
+/* ---- an execve that the host refuses, and a thread that makes no call afterwards ---- */
+
+static volatile int *was_refused; /* shared with the parent */
+
+static void *refused_then_spins(void *name)
+{
+    char *const argv[] = {name, NULL};
+    execve(name, argv, BAD_VECTOR);
+    *was_refused = 1;
+    for (;;)
+        __asm__ volatile("pause");
+}
+
+static void prepare_refusal(void)
+{
+    was_refused = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    ASSERT_TRUE(was_refused != MAP_FAILED);
+}
+
+/* Makes no call that the kernel hears of. */
+static void await_refusal(void)
+{
+    const struct timespec t = {.tv_nsec = 20000};
+    while (!*was_refused)
+        syscall(SYS_clock_nanosleep, CLOCK_MONOTONIC, 0, &t, NULL);
+}
+
+TEST(sibling_of_a_refused_exec_goes_on)
+{
+    prepare_set_uid();
+    prepare_refusal();
+    pid_t pid = fork();
+    if (pid == 0) {
+        pthread_t thread;
+        hostile_become_user();
+        if (pthread_create(&thread, NULL, refused_then_spins, (void *)"program"))
+            _exit(98);
+        await_refusal();
+        _exit(is_still_user() && hostile_kernel_serves() ? 7 : 66);
+    }
+    EXPECT_EQ(hostile_wait(pid), 7);
+}
+
+/* The programs of everybody lie below a name that the attacker executes a file of. */
+static pid_t attack_a_common_name(void (*before)(void))
+{
+    prepare_refusal();
+    EXPECT_TRUE(hostile_copy_file("/proc/self/exe", "usr", 0755));
+    pid_t pid = fork();
+    if (pid == 0) {
+        if (before)
+            before();
+        refused_then_spins((void *)"usr");
+    }
+    await_refusal();
+    return pid;
+}
+
+static void end_attack(pid_t pid)
+{
+    kill(pid, SIGKILL);
+    EXPECT_EQ(hostile_wait(pid), 128 + SIGKILL);
+}
+
+static int run_true(void)
+{
+    pid_t pid = fork();
+    if (pid == 0) {
+        execl("/usr/bin/true", "true", (char *)NULL);
+        _exit(errno);
+    }
+    return hostile_wait(pid);
+}
+
+TEST(name_of_a_refused_exec_is_not_kept_from_others)
+{
+    for (int i = 0; i < 20; i++) {
+        pid_t pid = attack_a_common_name(NULL);
+        EXPECT_EQ(run_true(), 0);
+        end_attack(pid);
+    }
+}
+
+static void *volatile restorer;
+
+static void note_restorer(int sig)
+{
+    restorer = __builtin_return_address(0);
+}
+
+/* Whatever the host runs for a signal goes round in circles from now on. */
+static void take_over_the_handler(void)
+{
+    signal(SIGUSR1, note_restorer);
+    raise(SIGUSR1);
+    char *page = (char *)((uintptr_t)restorer & ~(PAGE - 1));
+    if (mprotect(page, PAGE, PROT_READ | PROT_WRITE | PROT_EXEC) < 0)
+        _exit(99);
+    for (size_t i = 0; i < PAGE; i += 2)
+        memcpy(page + i, "\xeb\xfe", 2);
+}
+
+TEST(name_of_a_refused_exec_is_not_kept_by_one_without_a_handler)
+{
+    pid_t pid = attack_a_common_name(take_over_the_handler);
+    EXPECT_EQ(run_true(), 0);
+    end_attack(pid);
+}
+
 /*
  * The leader reads from a pipe into all of its memory while a sibling executes: what is written
  * then must not reach the new program.
