@@ -8,6 +8,7 @@
  */
 #include "kernel/boot/init.h"
 
+#include "kernel/core/kernel.h"
 #include "kernel/host/filter.h"
 #include "kernel/sys/table.h"
 
@@ -75,7 +76,7 @@ static int limit_host_resources(struct setup_error *e)
 static int install_filter(struct handshake *h)
 {
     static struct sock_filter program[FILTER_MAX_INSTRUCTIONS];
-    int size = syscall_filter(program, ARRAY_SIZE(program));
+    int size = syscall_filter(kernel.marks, program, ARRAY_SIZE(program));
     if (size < 0)
         return setup_fail(&h->error, -size, "build the system-call filter");
     struct sock_fprog prog = {(unsigned short)size, program};
@@ -122,8 +123,17 @@ static bool await(struct handshake *h, pid_t pid)
     return true;
 }
 
+/* A descriptor's upper half is 0 or all ones in calls of a program. */
+static void draw_marks(struct filter_marks *ret)
+{
+    do
+        kernel_random(ret, sizeof(*ret));
+    while (ret->map == 0 || ret->map == UINT32_MAX);
+}
+
 int init_start(struct hostfd *ret_listener, pid_t *ret_host_pid, struct setup_error *e)
 {
+    draw_marks(&kernel.marks);
     struct handshake *h =
         mmap(NULL, sizeof(*h), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (h == MAP_FAILED)

@@ -97,7 +97,7 @@ static void raise_descriptor_limit(void)
 static int adopt_init(pid_t host_pid)
 {
     struct path root = {vfs_root_mount, vfs_root_mount->root};
-    struct process *p = process_new(NULL, 1, host_pid);
+    struct process *p = process_new(NULL, 1, host_pid, HOSTFD_NONE);
     if (!p)
         return -ENOMEM;
     struct thread *t = process_leader(p);
@@ -151,6 +151,8 @@ int main(void)
         fail(-r, error.text);
     store_sweep();
     loop_run();
+    /* All tasks: their namespace ends with its first process, while this one still cleans up. */
+    host->signal_process(process_init->pidfd, SIGKILL);
     store_remove();
     return 0;
 }

@@ -4,6 +4,7 @@
  */
 #pragma once
 
+#include "kernel/host/filter.h"
 #include "kernel/host/watch.h"
 #include "lib/base/base.h"
 #include "lib/base/list.h"
@@ -65,6 +66,7 @@ struct kernel {
     struct hostfd shadow_dir;  /* tmpfs with the stub and `root`, the tasks' host root */
     struct hostfd shadow_root; /* `root` of it, with nothing above */
     struct hostfd stub;        /* the loader stub */
+    struct filter_marks marks; /* what the filter knows the stub's own calls by */
     bool ending;
 };
 

@@ -14,7 +14,7 @@
 struct stub_segment {
     uint64_t address, size; /* whole pages; mapped MAP_FIXED_NOREPLACE */
     uint64_t protection;
-    uint64_t fd; /* STUB_FD_*: which file; STUB_ANONYMOUS: zeros */
+    uint64_t fd; /* STUB_FD_*: which file, placed at that number; STUB_ANONYMOUS: zeros */
     uint64_t offset;
     uint64_t zero_from, zero_size; /* the tail of the last page that is to be cleared */
 };
@@ -22,16 +22,30 @@ struct stub_segment {
 #define STUB_FD_INTERPRETER 1
 #define STUB_ANONYMOUS      (~0ULL)
 
+/*
+ * What the filter knows the stub's own calls by, so that they cost no notification: a number in an
+ * argument register that the host does not look at. Drawn for each sandbox; the stub erases them
+ * before the program begins. Who knew them could replace the host's handlers in its own process,
+ * and map what is placed in its own table: no more than itself would be harmed, but a program that
+ * is being loaded would not be told from an old one for sure (exec_has_happened).
+ */
+struct stub_marks {
+    uint64_t handler; /* rt_sigaction: the sixth argument */
+    uint64_t map;     /* mmap of a placed file: the upper half of the descriptor; lower half 0 */
+};
+
 struct stub_plan {
     uint64_t is_init; /* no program: be the sandbox's init */
-    uint64_t segment_count;
-    struct stub_segment segments[STUB_SEGMENT_MAX];
+    struct stub_marks marks;
     uint64_t entry; /* where to jump: the interpreter's or the program's */
     uint64_t phdr, phnum, base, program_entry; /* for the auxiliary vector */
     uint64_t uid, euid, gid, egid, secure;
     uint64_t executable_stack;
     /* A script: argv[0] is replaced by these NUL-terminated strings; else the count is 0. */
     uint64_t argument_count, argument_bytes;
+    uint64_t segment_count;
+    /* Last, since the kernel writes of these two no more than is used; the rest is 0. */
+    struct stub_segment segments[STUB_SEGMENT_MAX];
     char arguments[STUB_ARGUMENT_MAX];
 };
 

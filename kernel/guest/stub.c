@@ -67,10 +67,17 @@ struct host_sigaction {
     uint64_t mask;
 };
 
+/*
+ * Without a kernel the host answers every notified call with ENOSYS, exit_group too: the end comes
+ * from outside then, and is waited for without the processor.
+ */
 static __attribute__((noreturn)) void die(void)
 {
-    for (;;)
+    const uint64_t second[2] = {1, 0};
+    for (;;) {
         stub_syscall(STUB_NR_EXIT_GROUP, STATUS_FAILED, 0, 0, 0, 0, 0);
+        stub_syscall(STUB_NR_NANOSLEEP, (uint64_t)second, 0, 0, 0, 0, 0);
+    }
 }
 
 static void copy_bytes(char *to, const char *from, uint64_t size)
@@ -88,16 +95,26 @@ static void install_handlers(void)
         .restorer = stub_restorer,
     };
     for (unsigned i = 0; i < sizeof(signals) / sizeof(*signals); i++)
-        if (stub_syscall(STUB_NR_RT_SIGACTION, (uint64_t)signals[i], (uint64_t)&action, 0, 8, 0, 0))
+        if (stub_syscall(STUB_NR_RT_SIGACTION, (uint64_t)signals[i], (uint64_t)&action, 0, 8, 0,
+                         plan.marks.handler))
             die();
+}
+
+/* The stack, where copies may be, is erased by stub_jump. */
+static void erase_marks(void)
+{
+    *(volatile uint64_t *)&plan.marks.handler = 0;
+    *(volatile uint64_t *)&plan.marks.map = 0;
 }
 
 static void map_segment(const struct stub_segment *s)
 {
-    uint64_t flags = MAP_PRIVATE | MAP_FIXED_NOREPLACE;
-    if (s->fd == STUB_ANONYMOUS)
+    uint64_t flags = MAP_PRIVATE | MAP_FIXED_NOREPLACE, fd = s->fd | plan.marks.map;
+    if (s->fd == STUB_ANONYMOUS) {
         flags |= MAP_ANONYMOUS;
-    if ((uint64_t)stub_syscall(STUB_NR_MMAP, s->address, s->size, s->protection, flags, s->fd,
+        fd = STUB_ANONYMOUS;
+    }
+    if ((uint64_t)stub_syscall(STUB_NR_MMAP, s->address, s->size, s->protection, flags, fd,
                                s->offset) != s->address)
         die();
     for (uint64_t i = 0; i < s->zero_size; i++)
@@ -236,6 +253,7 @@ void stub_main(uint64_t *stack)
         make_stack_executable(stack);
     uint64_t *vectors = build_stack(stack);
     install_handlers();
+    erase_marks();
     uint64_t entry = plan.entry;
     if (stub_syscall(SYS_GLOVEBOX_START, (uint64_t)stub_handler, (uint64_t)stub_restorer,
                      (uint64_t)stub_image_start, (uint64_t)stub_image_end, 0, 0) != 0)

@@ -57,6 +57,7 @@ static const uint32_t harmless_arch_prctls[] = {ARCH_SET_FS_CODE, ARCH_GET_FS_CO
 struct builder {
     struct sock_filter *program;
     size_t size, capacity;
+    struct filter_marks marks;
 };
 
 static void emit(struct builder *b, uint16_t code, uint8_t jt, uint8_t jf, uint32_t k)
@@ -77,6 +78,39 @@ static void emit_load_argument(struct builder *b, int i)
          (uint32_t)(offsetof(struct seccomp_data, args) + 8 * (size_t)i));
 }
 
+/* The upper half of an argument, on a little-endian machine. */
+static void emit_load_upper(struct builder *b, int i)
+{
+    emit(b, BPF_LD | BPF_W | BPF_ABS, 0, 0,
+         (uint32_t)(offsetof(struct seccomp_data, args) + 8 * (size_t)i + 4));
+}
+
+static void emit_mmap(struct builder *b)
+{
+    /* Of a file: the loader stub's, exactly as it makes them. */
+    emit_load_argument(b, 3);
+    emit(b, BPF_JMP | BPF_JSET | BPF_K, 5, 0, MAP_ANONYMOUS);
+    emit(b, BPF_JMP | BPF_JEQ | BPF_K, 0, 3, MAP_PRIVATE | MAP_FIXED_NOREPLACE);
+    emit_load_upper(b, 4);
+    emit(b, BPF_JMP | BPF_JEQ | BPF_K, 0, 1, b->marks.map);
+    emit_return(b, SECCOMP_RET_ALLOW);
+    emit_return(b, SECCOMP_RET_USER_NOTIF);
+    /* Anonymous: no flag beyond the harmless ones (MAP_HUGETLB, MAP_LOCKED, MAP_SYNC ...). */
+    emit(b, BPF_JMP | BPF_JSET | BPF_K, 0, 1, ~(uint32_t)HARMLESS_MMAP_FLAGS);
+    emit_return(b, SECCOMP_RET_USER_NOTIF);
+    emit_return(b, SECCOMP_RET_ALLOW);
+}
+
+static void emit_sigaction(struct builder *b)
+{
+    emit_load_argument(b, 5);
+    emit(b, BPF_JMP | BPF_JEQ | BPF_K, 0, 3, (uint32_t)b->marks.handler);
+    emit_load_upper(b, 5);
+    emit(b, BPF_JMP | BPF_JEQ | BPF_K, 0, 1, (uint32_t)(b->marks.handler >> 32));
+    emit_return(b, SECCOMP_RET_ALLOW);
+    emit_return(b, SECCOMP_RET_USER_NOTIF);
+}
+
 /* Allow when the loaded word is one of values, notify else. */
 static void emit_allow_values(struct builder *b, const uint32_t *values, size_t count)
 {
@@ -93,13 +127,10 @@ static void emit_rule(struct builder *b, enum filter_rule rule)
         emit_return(b, SECCOMP_RET_ALLOW);
         return;
     case HOST_MMAP:
-        /* Anonymous, and no flag beyond the harmless ones (MAP_HUGETLB, MAP_LOCKED, MAP_SYNC ...).
-         */
-        emit_load_argument(b, 3);
-        emit(b, BPF_JMP | BPF_JSET | BPF_K, 0, 2, MAP_ANONYMOUS);
-        emit(b, BPF_JMP | BPF_JSET | BPF_K, 1, 0, ~(uint32_t)HARMLESS_MMAP_FLAGS);
-        emit_return(b, SECCOMP_RET_ALLOW);
-        emit_return(b, SECCOMP_RET_USER_NOTIF);
+        emit_mmap(b);
+        return;
+    case HOST_SIGACTION:
+        emit_sigaction(b);
         return;
     case HOST_MADVISE:
         emit_load_argument(b, 2);
@@ -162,10 +193,10 @@ static void emit_search(struct builder *b, const struct filter_entry *entries, c
     emit_search(b, entries, starts, first + half, count - half);
 }
 
-int filter_build(const struct filter_entry *entries, size_t count, struct sock_filter *program,
-                 size_t capacity)
+int filter_build(const struct filter_entry *entries, size_t count, struct filter_marks marks,
+                 struct sock_filter *program, size_t capacity)
 {
-    struct builder b = {program, 0, capacity};
+    struct builder b = {program, 0, capacity, marks};
     _cleanup_free_ size_t *starts = calloc(count, sizeof(*starts));
     if (!starts)
         return -ENOMEM;

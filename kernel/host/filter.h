@@ -15,7 +15,8 @@
 
 enum filter_rule {
     HOST_ALWAYS,     /* harmless with any arguments */
-    HOST_MMAP,       /* anonymous memory with harmless flags */
+    HOST_MMAP,       /* anonymous memory with harmless flags; a marked one of the loader stub */
+    HOST_SIGACTION,  /* a marked one of the loader stub */
     HOST_MADVISE,    /* the listed advices */
     HOST_FUTEX,      /* no PI operations */
     HOST_ARCH_PRCTL, /* FS and GS base */
@@ -29,11 +30,17 @@ struct filter_entry {
     int error;
 };
 
+/* What a call of the loader stub is known by: struct stub_marks of kernel/guest/protocol.h. */
+struct filter_marks {
+    uint64_t handler; /* the sixth argument of rt_sigaction */
+    uint32_t map;     /* the upper half of the fifth of mmap, of which the host takes the lower */
+};
+
 #define FILTER_MAX_INSTRUCTIONS 2048
 
 /*
  * Writes the program for entries[0..count) (the index is the number). The number of instructions,
  * or -E2BIG.
  */
-int filter_build(const struct filter_entry *entries, size_t count, struct sock_filter *program,
-                 size_t capacity);
+int filter_build(const struct filter_entry *entries, size_t count, struct filter_marks marks,
+                 struct sock_filter *program, size_t capacity);

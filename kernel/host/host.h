@@ -48,6 +48,9 @@ struct host_ops {
      */
     int (*get_mark)(pid_t host_pid, uint64_t *ret);
     int (*set_mark)(pid_t host_pid, uint64_t mark);
+    /* Time on the processor of all threads of a process so far: 0 or -errno. clock_getcpuclockid(3)
+     */
+    int (*cpu_time)(pid_t host_pid, int64_t *ret_ns);
     /* Reads a small file below the kernel's own /proc (relative name), NUL-terminated: size or
      * -errno. */
     ssize_t (*read_proc)(const char *name, char *buffer, size_t size);

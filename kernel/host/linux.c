@@ -5,6 +5,7 @@
  * /proc.
  */
 #include "kernel/host/host.h"
+#include "kernel/host/overlap.h"
 #include "kernel/host/watch.h"
 
 #include <fcntl.h>
@@ -25,10 +26,21 @@ const struct host_ops *host = &host_linux;
 static struct hostfd listener_fd = {-1};
 static struct hostfd proc_fd = {-1};
 
+/* False where the host is older than Linux 6.6: it always wakes its own way, and slower. */
+static bool choose_wake_up(void)
+{
+    uint64_t flags = overlap_now() ? 0 : SECCOMP_USER_NOTIF_FD_SYNC_WAKE_UP;
+    return ioctl(listener_fd.n, SECCOMP_IOCTL_NOTIF_SET_FLAGS, flags) == 0;
+}
+
 static int receive_now(struct seccomp_notif *ret)
 {
     memset(ret, 0, sizeof(*ret)); /* the host insists */
-    return ioctl(listener_fd.n, SECCOMP_IOCTL_NOTIF_RECV, ret) < 0 ? -errno : 0;
+    if (ioctl(listener_fd.n, SECCOMP_IOCTL_NOTIF_RECV, ret) < 0)
+        return -errno;
+    if (overlap_received((pid_t)ret->pid, ret->id))
+        choose_wake_up();
+    return 0;
 }
 
 /*
@@ -109,13 +121,13 @@ int host_linux_start(struct hostfd listener, struct hostfd proc_dir, bool *ret_s
         return -EMFILE;
     listener_fd = listener;
     proc_fd = proc_dir;
-    *ret_sync =
-        ioctl(listener.n, SECCOMP_IOCTL_NOTIF_SET_FLAGS, SECCOMP_USER_NOTIF_FD_SYNC_WAKE_UP) == 0;
+    *ret_sync = choose_wake_up();
     return make_ticker();
 }
 
 static int send_answer(struct seccomp_notif_resp *answer)
 {
+    overlap_answered(answer->id);
     return ioctl(listener_fd.n, SECCOMP_IOCTL_NOTIF_SEND, answer) < 0 ? -errno : 0;
 }
 
@@ -216,6 +228,19 @@ static int linux_set_mark(pid_t host_pid, uint64_t mark)
     return prlimit(host_pid, RLIMIT_LOCKS, &limit, NULL) < 0 ? -errno : 0;
 }
 
+static int linux_cpu_time(pid_t host_pid, int64_t *ret_ns)
+{
+    clockid_t clock;
+    struct timespec t;
+    int r = clock_getcpuclockid(host_pid, &clock);
+    if (r != 0)
+        return -r;
+    if (clock_gettime(clock, &t) < 0)
+        return -errno;
+    *ret_ns = t.tv_sec * NSEC_PER_SEC + t.tv_nsec;
+    return 0;
+}
+
 static ssize_t linux_read_proc(const char *name, char *buffer, size_t size)
 {
     _cleanup_close_ int fd = openat(proc_fd.n, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
@@ -247,5 +272,6 @@ const struct host_ops host_linux = {
     .limit = linux_limit,
     .get_mark = linux_get_mark,
     .set_mark = linux_set_mark,
+    .cpu_time = linux_cpu_time,
     .read_proc = linux_read_proc,
 };

@@ -50,6 +50,13 @@ struct waitq *embryo_in_the_way(struct process *p, uint64_t flags)
     return like && change_mark(p) < 0 ? &like->settled : NULL;
 }
 
+struct process *embryo_only_creator(void)
+{
+    if (list_is_empty(&processes_to_be) || processes_to_be.next != processes_to_be.prev)
+        return NULL;
+    return list_first(&processes_to_be, struct embryo, link)->creator;
+}
+
 static void embryo_free(struct embryo *e)
 {
     list_remove(&e->link);
@@ -130,6 +137,8 @@ void embryo_drop(struct process *creator)
     struct embryo *e = creator->embryo;
     creator->embryo = NULL;
     embryo_free(e);
+    /* Who waits for a child that was on its way may wait for none now. */
+    waitq_wake(&creator->child_wait, 0);
 }
 
 /* What a thread takes over, in both cases. */
@@ -162,11 +171,12 @@ static struct thread *born_thread(struct process *p, pid_t host_tid, pid_t tid)
     return t;
 }
 
-static struct thread *born_process(struct process *creator, pid_t host_tid, pid_t tid)
+static struct thread *born_process(struct process *creator, const struct task_ids *ids,
+                                   struct hostfd pidfd)
 {
     struct embryo *e = creator->embryo;
     struct process *parent = creator->state == PROCESS_ALIVE ? creator : process_reaper(creator);
-    struct process *p = process_new(parent, tid, host_tid);
+    struct process *p = process_new(parent, ids->tid, ids->host_tid, pidfd);
     if (!p)
         return NULL;
     struct thread *t = process_leader(p);
@@ -191,14 +201,16 @@ static struct thread *born_process(struct process *creator, pid_t host_tid, pid_
     return t;
 }
 
-struct thread *embryo_born(struct process *creator, pid_t host_tid, pid_t tid, pid_t host_tgid)
+struct thread *embryo_born(struct process *creator, const struct task_ids *ids, struct hostfd pidfd)
 {
     struct embryo *e = creator->embryo;
-    bool is_thread = host_tgid != host_tid;
-    if (is_thread != !!(e->flags & CLONE_THREAD))
+    bool is_thread = ids->host_tgid != ids->host_tid;
+    if (is_thread != !!(e->flags & CLONE_THREAD)) {
+        hostfd_close(&pidfd);
         return NULL;
-    struct thread *t =
-        is_thread ? born_thread(creator, host_tid, tid) : born_process(creator, host_tid, tid);
+    }
+    struct thread *t = is_thread ? born_thread(creator, ids->host_tid, ids->tid)
+                                 : born_process(creator, ids, pidfd);
     embryo_drop(creator);
     /* A signal to its group that came while it was on its way. */
     if (t)

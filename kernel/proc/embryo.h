@@ -23,6 +23,11 @@
 
 struct spawn;
 
+/* What the host calls a task, and what the sandbox does. */
+struct task_ids {
+    pid_t host_tid, host_tgid, host_ppid, tid;
+};
+
 struct embryo {
     struct list link;  /* of those that will be processes */
     uint64_t mark;     /* the creator's at the clone */
@@ -65,9 +70,15 @@ int embryo_new(struct thread *t, uint64_t flags);
 /* Who has made the new process with this mark; NULL. */
 struct process *embryo_creator(uint64_t mark);
 
-/* The child has appeared: makes its process or thread. NULL when out of memory (it is then killed).
+/* Who has made whatever process appears next: NULL unless one alone is on its way. */
+struct process *embryo_only_creator(void);
+
+/*
+ * The child has appeared: makes its process or thread. pidfd: of a process where the caller has one
+ * (taken). NULL when out of memory (it is then killed).
  */
-struct thread *embryo_born(struct process *creator, pid_t host_tid, pid_t tid, pid_t host_tgid);
+struct thread *embryo_born(struct process *creator, const struct task_ids *ids,
+                           struct hostfd pidfd);
 
 /* The host did not make a child, or it is gone: forget it. */
 void embryo_drop(struct process *creator);

@@ -142,15 +142,6 @@ bool exec_has_happened(const struct thread *t)
     return at && !strncmp(at, " 0 ", 3);
 }
 
-struct file *exec_file(const struct thread *t, int fd)
-{
-    if (!t->exec || !t->exec->loading)
-        return NULL;
-    if (fd == STUB_FD_PROGRAM)
-        return t->exec->program;
-    return fd == STUB_FD_INTERPRETER ? t->exec->interpreter : NULL;
-}
-
 /* ---- finding the program ---- */
 
 static int open_program(struct path p, const struct cred *cred, struct file **ret)

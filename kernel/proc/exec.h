@@ -44,7 +44,6 @@ struct exec_image {
     char *cmdline;
     size_t cmdline_size;
     bool loading;             /* between SYS_GLOVEBOX_EXEC and SYS_GLOVEBOX_START */
-    bool placed[2];           /* the host has the program (interpreter) at descriptor 0 (1) */
     struct shadow_use shadow; /* until the host has executed the stub */
     struct timer poll;        /* looks whether the host's execve has failed */
     int64_t poll_ns;          /* its distance */
@@ -80,15 +79,6 @@ bool exec_may_run(struct call *c);
 
 /* The thread of p that has one in flight, or NULL. */
 struct thread *exec_pending(const struct process *p);
-
-/* True while nothing but the stub has run in t's new address space. */
-static inline bool exec_is_loading(const struct thread *t)
-{
-    return t->exec && t->exec->loading;
-}
-
-/* While loading: the file that descriptor number fd stands for, or NULL. */
-struct file *exec_file(const struct thread *t, int fd);
 
 /* The ELF part (elf.c): fills the plan's segments, entries and auxiliary values. */
 int exec_load_elf(struct exec_image *image, struct thread *t, const char *header, size_t size);

@@ -194,9 +194,11 @@ static void on_host_end(struct host_watch *w, uint32_t events)
     process_ended(container_of(w, struct process, end_watch));
 }
 
-static int watch_end(struct process *p)
+static int watch_end(struct process *p, struct hostfd pidfd)
 {
-    p->pidfd.n = (int)syscall(SYS_pidfd_open, p->host_pid, 0);
+    p->pidfd = pidfd;
+    if (!hostfd_is_open(p->pidfd))
+        p->pidfd.n = (int)syscall(SYS_pidfd_open, p->host_pid, 0);
     if (p->pidfd.n < 0)
         return -errno;
     p->end_watch.fd = p->pidfd;
@@ -208,11 +210,13 @@ static int watch_end(struct process *p)
     return r;
 }
 
-struct process *process_new(struct process *parent, pid_t pid, pid_t host_pid)
+struct process *process_new(struct process *parent, pid_t pid, pid_t host_pid, struct hostfd pidfd)
 {
     struct process *p = calloc(1, sizeof(*p));
-    if (!p)
+    if (!p) {
+        hostfd_close(&pidfd);
         return NULL;
+    }
     p->pid = pid;
     p->host_pid = host_pid;
     p->parent = parent;
@@ -228,7 +232,7 @@ struct process *process_new(struct process *parent, pid_t pid, pid_t host_pid)
     signal_queue_init(&p->pending);
     p->exit_signal = SIGCHLD;
     /* A task that has ended already is not worth a process: watch_end fails with ESRCH. */
-    if (watch_end(p) < 0) {
+    if (watch_end(p, pidfd) < 0) {
         free(p);
         return NULL;
     }
@@ -248,10 +252,6 @@ struct process *process_new(struct process *parent, pid_t pid, pid_t host_pid)
 }
 
 /* ---- a notification's thread ---- */
-
-struct task_ids {
-    pid_t host_tgid, host_ppid, tid;
-};
 
 static int parse_field(const char *text, const char *key, bool last, pid_t *ret)
 {
@@ -282,7 +282,7 @@ static int parse_field(const char *text, const char *key, bool last, pid_t *ret)
 static int read_task_ids(pid_t host_tid, struct task_ids *ret)
 {
     char name[32], text[2048];
-    struct task_ids ids = {0};
+    struct task_ids ids = {.host_tid = host_tid};
     snprintf(name, sizeof(name), "%d/status", host_tid);
     ssize_t n = host->read_proc(name, text, sizeof(text));
     if (n < 0)
@@ -330,7 +330,28 @@ static struct thread *meet_new_task(pid_t host_tid)
         creator = find_creator(creator, host_tid);
     if (!creator || !creator->embryo)
         return NULL;
-    return embryo_born(creator, host_tid, ids.tid, ids.host_tgid);
+    return embryo_born(creator, &ids, HOSTFD_NONE);
+}
+
+/*
+ * The same for a task that has just called, while one new process alone is on its way. What a pidfd
+ * says of itself is a third of the work for the host (proc(5), fdinfo), and has all that is needed
+ * then. A thread's id has no pidfd.
+ */
+static struct thread *meet_only_child(struct process *creator, pid_t host_pid)
+{
+    char name[32], text[512];
+    struct task_ids ids = {.host_tid = host_pid, .host_tgid = host_pid};
+    struct hostfd pidfd = {(int)syscall(SYS_pidfd_open, host_pid, 0)};
+    if (!hostfd_is_open(pidfd))
+        return NULL;
+    snprintf(name, sizeof(name), "self/fdinfo/%d", pidfd.n);
+    if (host->read_proc(name, text, sizeof(text)) < 0 ||
+        parse_field(text, "\nNSpid:", true, &ids.tid) < 0) {
+        hostfd_close(&pidfd);
+        return NULL;
+    }
+    return embryo_born(creator, &ids, pidfd);
 }
 
 struct thread *thread_for_notification(pid_t host_tid)
@@ -342,7 +363,9 @@ struct thread *thread_for_notification(pid_t host_tid)
         return t;
     /* Whoever has left calls no more: the number was dealt out again. */
     map_remove(&leaving, (uint64_t)(uint32_t)host_tid);
-    return meet_new_task(host_tid);
+    struct process *creator = embryo_only_creator();
+    t = creator ? meet_only_child(creator, host_tid) : NULL;
+    return t ? t : meet_new_task(host_tid);
 }
 
 /* ---- settling: looking for a child that has not called yet ---- */

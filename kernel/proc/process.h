@@ -168,9 +168,10 @@ struct thread *thread_for_notification(pid_t host_tid);
 
 /*
  * A process with one thread that shares nothing yet: the caller gives it what a fork would copy.
- * init: parent NULL. NULL when out of memory or over LIMIT_THREADS.
+ * init: parent NULL. pidfd: taken; HOSTFD_NONE: one is opened. NULL when out of memory or over
+ * LIMIT_THREADS.
  */
-struct process *process_new(struct process *parent, pid_t pid, pid_t host_pid);
+struct process *process_new(struct process *parent, pid_t pid, pid_t host_pid, struct hostfd pidfd);
 struct thread *thread_new(struct process *p, pid_t tid, pid_t host_tid);
 /* Ends the kernel's side of a thread: its call is abandoned, what it shares is put. */
 void thread_free(struct thread *t);

@@ -128,13 +128,44 @@ static void become_leader(struct call *c, struct thread *executed)
     executed->call = c;
 }
 
+static int place_file(struct call *c, struct file *f, int number)
+{
+    struct hostfd content;
+    int r = f->ops->map ? f->ops->map(f, false, &content) : -ENODEV;
+    if (r == 0)
+        r = host->place_fd(c->id, content, number);
+    if (r == 0)
+        space_note_mapping(c->thread->process->space, f, content);
+    return r;
+}
+
+/* What the stub will map by itself: descriptors that exist only for that. */
+static int place_program(struct call *c, const struct exec_image *image)
+{
+    int r = place_file(c, image->program, STUB_FD_PROGRAM);
+    if (r == 0 && image->interpreter)
+        r = place_file(c, image->interpreter, STUB_FD_INTERPRETER);
+    return r;
+}
+
+static int write_plan(struct call *c, struct gaddr to, const struct stub_plan *plan)
+{
+    size_t used = offsetof(struct stub_plan, segments) +
+                  (size_t)plan->segment_count * sizeof(plan->segments[0]);
+    int r = call_write(c, to, plan, used);
+    if (r == 0 && plan->argument_bytes > 0)
+        r = call_write(c, gaddr_plus(to, offsetof(struct stub_plan, arguments)), plan->arguments,
+                       (size_t)plan->argument_bytes);
+    return r;
+}
+
 long sys_glovebox_exec(struct call *c)
 {
     struct process *p = c->thread->process;
     if (p == process_init && !p->did_exec) {
         struct stub_plan plan = {.is_init = 1};
         p->did_exec = true;
-        return call_write(c, call_addr(c, 0), &plan, sizeof(plan));
+        return write_plan(c, call_addr(c, 0), &plan);
     }
     struct thread *t = exec_pending(p);
     if (!t || t->exec->loading || !exec_has_happened(c->thread))
@@ -142,7 +173,13 @@ long sys_glovebox_exec(struct call *c)
     become_leader(c, t);
     int r = exec_commit(t);
     if (r == 0)
-        r = call_write(c, call_addr(c, 0), &t->exec->plan, sizeof(t->exec->plan));
+        r = place_program(c, t->exec);
+    t->exec->plan.marks = (struct stub_marks){
+        .handler = kernel.marks.handler,
+        .map = (uint64_t)kernel.marks.map << 32,
+    };
+    if (r == 0)
+        r = write_plan(c, call_addr(c, 0), &t->exec->plan);
     return r;
 }
 

@@ -16,6 +16,7 @@
 
 /* What a HOST row answers when the filter's check of its arguments did not let the host run it. */
 long sys_mmap(struct call *c);
+long sys_rt_sigaction(struct call *c);
 long sys_madvise(struct call *c);
 long sys_futex(struct call *c);
 long sys_arch_prctl(struct call *c);

@@ -12,7 +12,6 @@
  */
 #include "kernel/core/kernel.h"
 #include "kernel/host/host.h"
-#include "kernel/proc/exec.h"
 #include "kernel/proc/space.h"
 #include "kernel/sys/args.h"
 #include "kernel/sys/handlers.h"
@@ -42,23 +41,6 @@ static long check_access(const struct file *f, uint64_t protection, unsigned typ
     if ((protection & PROT_EXEC) && f->path.mount && f->path.mount->noexec)
         return -EPERM;
     return f->ops->map ? 0 : -ENODEV;
-}
-
-/* The stub maps the program and its interpreter: descriptors that exist only for that. */
-static long map_for_stub(struct call *c, struct file *f, int fd)
-{
-    struct exec_image *image = c->thread->exec;
-    struct hostfd content;
-    if (image->placed[fd])
-        return CALL_HOST;
-    int r = f->ops->map ? f->ops->map(f, false, &content) : -ENODEV;
-    if (r == 0)
-        r = host->place_fd(c->id, content, fd);
-    if (r < 0)
-        return r;
-    image->placed[fd] = true;
-    space_note_mapping(c->thread->process->space, f, content);
-    return CALL_HOST;
 }
 
 static long map_file(struct call *c, int fd, uint64_t protection, unsigned type)
@@ -98,7 +80,6 @@ long sys_mmap(struct call *c)
     uint64_t protection = c->arg[2];
     unsigned flags = call_uint(c, 3), type = flags & MAP_TYPE_MASK;
     int fd = call_int(c, 4);
-    struct file *loading = exec_file(c->thread, fd);
     if (type != MAP_SHARED && type != MAP_PRIVATE && type != MAP_SHARED_VALIDATE)
         return -EINVAL;
     if (flags & MAP_HUGETLB)
@@ -109,8 +90,6 @@ long sys_mmap(struct call *c)
         return -EINVAL;
     if (type == MAP_SHARED_VALIDATE && (flags & MAP_SYNC))
         return -EOPNOTSUPP;
-    if (loading)
-        return map_for_stub(c, loading, fd);
     return map_file(c, fd, protection, type);
 }
 

@@ -28,9 +28,6 @@ long sys_rt_sigaction(struct call *c)
     struct gaddr new_at = call_addr(c, 1), old_at = call_addr(c, 2);
     struct process *p = c->thread->process;
     struct signal_action new;
-    /* The loader stub installs the host's handlers, before any code of the program has run. */
-    if (exec_is_loading(c->thread))
-        return CALL_HOST;
     if (!is_mask_size(c->arg[3]))
         return -EINVAL;
     if (new_at.v && call_read(c, &new, new_at, sizeof(new)) < 0)

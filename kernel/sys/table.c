@@ -7,6 +7,7 @@
 /* What answers a HOST row whose check failed. */
 #define HANDLER_HOST_ALWAYS     NULL
 #define HANDLER_HOST_MMAP       sys_mmap
+#define HANDLER_HOST_SIGACTION  sys_rt_sigaction
 #define HANDLER_HOST_MADVISE    sys_madvise
 #define HANDLER_HOST_FUTEX      sys_futex
 #define HANDLER_HOST_ARCH_PRCTL sys_arch_prctl
@@ -40,7 +41,7 @@ const struct syscall_row *syscall_row(int nr)
     return &rows[nr];
 }
 
-int syscall_filter(struct sock_filter *program, size_t capacity)
+int syscall_filter(struct filter_marks marks, struct sock_filter *program, size_t capacity)
 {
     static struct filter_entry entries[ARRAY_SIZE(rows)];
     for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
@@ -53,5 +54,5 @@ int syscall_filter(struct sock_filter *program, size_t capacity)
         else
             *e = (struct filter_entry){.action = FILTER_REFUSE, .error = row->error};
     }
-    return filter_build(entries, ARRAY_SIZE(rows), program, capacity);
+    return filter_build(entries, ARRAY_SIZE(rows), marks, program, capacity);
 }

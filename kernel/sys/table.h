@@ -15,8 +15,7 @@
 
 #include "kernel/core/call.h"
 #include "kernel/guest/numbers.h"
-
-struct sock_filter;
+#include "kernel/host/filter.h"
 
 enum syscall_kind { SYSCALL_UNKNOWN, SYSCALL_KERNEL, SYSCALL_HOST, SYSCALL_REFUSED };
 
@@ -37,4 +36,4 @@ size_t syscall_count(void);
 
 /* The tasks' seccomp filter for this table: instructions, -E2BIG, -ENOMEM. See
  * kernel/host/filter.h. */
-int syscall_filter(struct sock_filter *program, size_t capacity);
+int syscall_filter(struct filter_marks marks, struct sock_filter *program, size_t capacity);

@@ -86,7 +86,9 @@ static int find_report(struct process *parent, const struct selection *s, struct
 {
     bool any = false;
     struct process *child;
-    process_settle_embryo(parent);
+    /* Looking costs; who can wait is told when the child that is on its way shows up. */
+    if (s->options & WNOHANG)
+        process_settle_embryo(parent);
     list_for_each(child, &parent->children, sibling)
     {
         if (!is_selected(child, s))

@@ -5,6 +5,8 @@
  */
 #include "kernel/guest/numbers.h"
 
+#define STUB_STACK_BYTES 4096
+
     .text
     .globl _start
     .hidden _start
@@ -15,12 +17,21 @@ _start:
     call stub_main
     hlt
 
-/* stub_jump(stack, entry): the program begins as after the host's own execve. */
+/*
+ * stub_jump(stack, entry): the program begins as after the host's own execve, and finds nothing that
+ * the stub left on its stack.
+ */
     .globl stub_jump
     .hidden stub_jump
 stub_jump:
     mov %rdi, %rsp
-    mov %rsi, %rcx
+    mov %rsi, %rdx
+    lea stub_stack_bottom(%rip), %rdi
+    mov $STUB_STACK_BYTES / 8, %ecx
+    xor %eax, %eax
+    cld
+    rep stosq
+    mov %rdx, %rcx
     xor %eax, %eax
     xor %ebx, %ebx
     xor %edx, %edx
@@ -68,7 +79,8 @@ stub_restorer:
 /* The stub's own stack: what is below the vectors of the real one is about to be rewritten. */
     .bss
     .p2align 4
-    .skip 8192
+stub_stack_bottom:
+    .skip STUB_STACK_BYTES
 stub_stack_top:
 
     .section .note.GNU-stack, "", @progbits
