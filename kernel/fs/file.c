@@ -77,13 +77,19 @@ static int file_make(struct path path, struct inode *inode, int flags, const str
         return r;
     }
     f->flags &= ~OPEN_ONLY_FLAGS;
-    if (f->can_write && S_ISREG(inode->mode))
-        inode->writers++;
+    f->is_writer = f->can_write && S_ISREG(inode->mode);
+    inode->writers += f->is_writer;
     file_total++;
     if (file_tells(f))
         notify_file(f, IN_OPEN);
     *ret = f;
     return 0;
+}
+
+void file_uncount_writer(struct file *f)
+{
+    f->inode->writers -= f->is_writer;
+    f->is_writer = false;
 }
 
 int file_new(struct path path, struct inode *inode, int flags, const struct file_ops *ops,
@@ -136,8 +142,7 @@ void file_put(struct file *f)
         lock_release(f);
     if (f->ops->release)
         f->ops->release(f);
-    if (f->can_write && S_ISREG(f->inode->mode))
-        f->inode->writers--;
+    f->inode->writers -= f->is_writer;
     path_put(&f->path);
     inode_put(f->inode);
     free(f);

@@ -316,6 +316,9 @@ int memfd_create_file(const char *name, unsigned flags, struct file **ret)
     snprintf(text, sizeof(text), "/memfd:%s (deleted)", name);
     struct path path = {NULL, dentry_new_anonymous(i, text)};
     r = path.dentry ? file_new(path, i, O_RDWR | O_LARGEFILE_LINUX, NULL, ret) : -ENOMEM;
+    /* On Linux its first description is no writer either: fexecve(3) of it works, not ETXTBSY. */
+    if (r == 0)
+        file_uncount_writer(*ret);
     dentry_put(path.dentry);
     inode_put(i);
     return r;

@@ -352,6 +352,7 @@ struct file {
     uint64_t list_end; /* of a directory: names from this cookie on came after its listing began */
     uint64_t id;       /* unique in the sandbox, never reused: key of epoll and lock owners */
     bool can_read, can_write;
+    bool is_writer;          /* counts in inode->writers */
     bool keeps_suid;         /* opened with CAP_FSETID: writes do not drop set-user-ID */
     struct list epoll_items; /* event/epoll.c: items that watch this file */
     int owner_pid, owner_type, owner_signal; /* F_SETOWN, F_SETSIG */
@@ -366,6 +367,8 @@ struct file {
  */
 int file_new(struct path path, struct inode *inode, int flags, const struct file_ops *ops,
              struct file **ret);
+/* This file does not keep its inode from being executed, though it can write. */
+void file_uncount_writer(struct file *f);
 /*
  * An anonymous file (pipe, eventfd, socket ...): inode of `mode` in the kernel's anonymous super,
  * named as `name_format` with its inode number for %llu. private is set before ops->open.

@@ -54,6 +54,24 @@ TEST(a_program_by_an_o_path_descriptor)
     EXPECT_EQ(status_at(fd, "", "exit 4", AT_EMPTY_PATH), 4);
 }
 
+/* As runtimes start programs that no directory has: the writer is still open. */
+TEST(a_memory_file_that_is_open_for_writing)
+{
+    char data[65536];
+    int fd = memfd_create("program", MFD_CLOEXEC), in = open("/bin/sh", O_RDONLY | O_CLOEXEC);
+    ssize_t n;
+    ASSERT_GE(fd, 0);
+    while ((n = read(in, data, sizeof(data))) > 0)
+        ASSERT_EQ(write(fd, data, (size_t)n), n);
+    EXPECT_EQ(status_at(fd, "", "exit 5", AT_EMPTY_PATH), 5);
+    snprintf(data, sizeof(data), "/proc/self/fd/%d", fd);
+    int writer = open(data, O_RDWR | O_CLOEXEC);
+    ASSERT_GE(writer, 0);
+    EXPECT_ERRNO(execute_at(fd, "", "exit 5", AT_EMPTY_PATH), ETXTBSY);
+    close(writer);
+    EXPECT_EQ(status_at(fd, "", "exit 6", AT_EMPTY_PATH), 6);
+}
+
 TEST(a_name_in_a_directory)
 {
     int fd = open("/bin", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
