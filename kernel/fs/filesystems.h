@@ -35,13 +35,25 @@ int layer_add_directory(struct dentry *parent, const char *name, mode_t mode, ui
 int layer_add_file(struct dentry *parent, const char *name, mode_t mode, const void *data,
                    size_t size);
 int layer_add_symlink(struct dentry *parent, const char *name, const char *target);
+/* What shows of a name in a host directory. */
+enum lower_verdict {
+    LOWER_HIDDEN,
+    LOWER_FILE,   /* if it is a regular file, or a link that may be seen */
+    LOWER_PARTLY, /* if it is a directory: what the view says of the names below */
+    LOWER_WHOLE,  /* if it is a directory: all that is below */
+};
+struct lower_view {
+    enum lower_verdict (*verdict)(const char *path); /* below the directory that has the view */
+    bool (*shows_link)(const char *target);          /* of a link that is a LOWER_FILE */
+};
+
 /*
  * A directory of parent whose content is this host directory (taken over), as with options.lower:
- * how the host image puts /usr and /bin under one root.
+ * how the host image puts /usr and /bin under one root. view: NULL, all of it shows; or borrowed
+ * for good.
  */
-int layer_add_lower(struct dentry *parent, const char *name, struct hostfd lower);
-/* A regular file from the host (opened read-only, taken over), e.g. /etc/ld.so.cache. */
-int layer_add_lower_file(struct dentry *parent, const char *name, struct hostfd file);
+int layer_add_lower(struct dentry *parent, const char *name, struct hostfd lower,
+                    const struct lower_view *view, struct dentry **ret /* as above */);
 
 /* A folder of the host, live (fs/hostdir). dir: O_PATH descriptor, taken over. */
 int hostdir_super_new(struct hostfd dir, bool read_only, struct super **ret);

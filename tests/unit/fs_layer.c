@@ -377,20 +377,75 @@ TEST(host_folders_and_files_put_into_the_root)
     struct stat st;
     start_over_tree();
     struct dentry *root = fs_root_super->root, *etc;
-    struct hostfd file = {open("lower/file", O_RDONLY | O_CLOEXEC)};
     ASSERT_EQ(layer_add_directory(root, "etc", 0755, 0, 0, &etc), 0);
     EXPECT_EQ(layer_add_file(etc, "passwd", 0644, "root:x:0", 8), 0);
     EXPECT_EQ(layer_add_symlink(root, "bin", "usr/dir"), 0);
-    EXPECT_EQ(layer_add_lower(root, "usr", host_directory("lower")), 0);
-    EXPECT_EQ(layer_add_lower_file(etc, "cache", file), 0);
-    EXPECT_EQ(layer_add_symlink(etc, "cache", "twice"), -EEXIST);
+    EXPECT_EQ(layer_add_lower(root, "usr", host_directory("lower"), NULL, NULL), 0);
+    EXPECT_EQ(layer_add_symlink(etc, "passwd", "twice"), -EEXIST);
     dentry_trim(0);
     EXPECT_STR(fs_read_file("etc/passwd"), "root:x:0");
-    EXPECT_STR(fs_read_file("etc/cache"), "below");
     EXPECT_STR(fs_read_file("usr/dir/one"), "1");
     EXPECT_STR(fs_read_file("bin/two"), "2");
     ASSERT_EQ(fs_stat("usr", &st), 0);
     EXPECT_EQ(st.st_uid, 0);
+}
+
+static enum lower_verdict part_of_tree(const char *path)
+{
+    if (!strcmp(path, "shown") || !strcmp(path, "part/shown") || !strcmp(path, "link") ||
+        !strcmp(path, "way-out") || !strcmp(path, "folder-for-a-file"))
+        return LOWER_FILE;
+    if (!strcmp(path, "part"))
+        return LOWER_PARTLY;
+    return !strcmp(path, "whole") || !strcmp(path, "file-for-a-folder") ? LOWER_WHOLE
+                                                                        : LOWER_HIDDEN;
+}
+
+static bool is_link_beside(const char *target)
+{
+    return !strchr(target, '/');
+}
+
+static const struct lower_view part_view = {part_of_tree, is_link_beside};
+
+TEST(of_a_folder_with_a_view_the_rest_is_not_there)
+{
+    struct stat st;
+    start_over_tree();
+    mkdir("etc", 0755);
+    mkdir("etc/part", 0755);
+    mkdir("etc/whole", 0755);
+    mkdir("etc/hidden-folder", 0755);
+    mkdir("etc/folder-for-a-file", 0755);
+    host_write("etc/shown", "shown");
+    host_write("etc/hidden", "hidden");
+    host_write("etc/file-for-a-folder", "");
+    host_write("etc/part/shown", "part");
+    host_write("etc/part/hidden", "hidden");
+    host_write("etc/whole/any", "any");
+    EXPECT_EQ(symlink("shown", "etc/link"), 0);
+    EXPECT_EQ(symlink("../hidden", "etc/way-out"), 0);
+    struct dentry *etc;
+    ASSERT_EQ(layer_add_lower(fs_root_super->root, "etc", host_directory("etc"), &part_view, &etc),
+              0);
+    EXPECT_EQ(layer_add_file(etc, "hidden", 0644, "made up", 7), 0);
+    for (int round = 0; round < 2; round++) {
+        EXPECT_STR(fs_read_file("etc/shown"), "shown");
+        EXPECT_STR(fs_read_file("etc/link"), "shown");
+        EXPECT_STR(fs_read_file("etc/part/shown"), "part");
+        EXPECT_STR(fs_read_file("etc/whole/any"), "any");
+        EXPECT_STR(fs_read_file("etc/hidden"), "made up");
+        EXPECT_EQ(fs_stat("etc/part/hidden", &st), -ENOENT);
+        EXPECT_EQ(fs_stat("etc/hidden-folder", &st), -ENOENT);
+        EXPECT_EQ(fs_stat("etc/way-out", &st), -ENOENT);
+        EXPECT_EQ(fs_stat("etc/file-for-a-folder", &st), -ENOENT);
+        EXPECT_EQ(fs_stat("etc/folder-for-a-file", &st), -ENOENT);
+        EXPECT_EQ(strlen(fs_list("etc")), strlen("hidden link part shown whole"));
+        EXPECT_STR(fs_list("etc/part"), "shown");
+        dentry_trim(0);
+    }
+    ASSERT_EQ(fs_stat("etc", &st), 0);
+    EXPECT_EQ(st.st_nlink, 2);
 }
 
 TEST(many_names_below_are_listed_once_each)

@@ -7,15 +7,10 @@
 #include "kernel/fs/image/host.h"
 #include "lib/base/buf.h"
 
-#include <dirent.h>
+#include <fcntl.h>
 #include <stdio.h>
 
-#define FILE_MAX_BYTES  (1024 * 1024)
-#define CACHE_MAX_BYTES (32 * 1024 * 1024) /* ld.so.cache */
-#define COPY_MAX_BYTES  4096               /* larger files show through instead of being copied */
-#define MADE_UP_MAX     16384
-#define LIST_MAX        4096 /* names of the host's /etc that are looked at */
-#define LIST_BYTES      32768
+#define MADE_UP_MAX 16384
 
 /* ---- made up ---- */
 
@@ -29,9 +24,8 @@ static int add_text(struct dentry *etc, const char *name, mode_t mode, struct bu
 static int add_users(const struct image_host_options *o, struct dentry *etc)
 {
     struct buf passwd = BUF_INIT(MADE_UP_MAX), group = BUF_INIT(MADE_UP_MAX);
-    struct hostfd bash = image_open_public_file(o->root, "usr/bin/bash", INT64_MAX);
-    const char *shell = hostfd_is_open(bash) ? "/bin/bash" : "/bin/sh";
-    hostfd_close(&bash);
+    const char *shell =
+        faccessat(o->root.n, "usr/bin/bash", X_OK, 0) == 0 ? "/bin/bash" : "/bin/sh";
     buf_printf(&passwd,
                "root:x:0:0:root:/root:%s\n"
                "daemon:x:1:1:daemon:/usr/sbin:/usr/sbin/nologin\n"
@@ -126,25 +120,6 @@ static int add_pam(struct dentry *etc)
 
 /* ---- the host's ---- */
 
-/* The directory that the last name of *path goes into, made as needed; *path becomes that name. */
-static int add_parent(struct dentry *etc, const char **path, struct dentry **ret)
-{
-    struct dentry *parent = etc;
-    const char *slash;
-    while ((slash = strchr(*path, '/'))) {
-        char name[64];
-        struct dentry *child = dentry_find(parent, *path, (size_t)(slash - *path));
-        snprintf(name, sizeof(name), "%.*s", (int)(slash - *path), *path);
-        int r = child ? 0 : layer_add_directory(parent, name, 0755, 0, 0, &child);
-        if (r < 0)
-            return r;
-        parent = child;
-        *path = slash + 1;
-    }
-    *ret = parent;
-    return 0;
-}
-
 /*
  * A link is shown if it leads to what is in the image: below /usr, or beside itself. Others (of
  * distributions that keep /etc elsewhere) are left out.
@@ -161,162 +136,120 @@ static bool link_is_shown(const char *target)
     return !goes_up || !strncmp(target, "usr/", 4);
 }
 
-static int copy_small_file(struct dentry *parent, const char *name, int fd)
-{
-    char data[COPY_MAX_BYTES];
-    ssize_t size = pread(fd, data, sizeof(data), 0);
-    return size < 0 ? 0 : layer_add_file(parent, name, 0644, data, (size_t)size);
-}
+static const char *const files[] = {
+    "ld.so.cache",
+    "ld.so.conf",
+    "localtime",
+    "timezone",
+    "services",
+    "protocols",
+    "rpc",
+    "ethertypes",
+    "shells",
+    "profile",
+    "bash.bashrc",
+    "inputrc",
+    "debian_version",
+    "os-release",
+    "lsb-release",
+    "redhat-release",
+    "fedora-release",
+    "system-release",
+    "alpine-release",
+    "arch-release",
+    "SuSE-release",
+    "locale.alias",
+    "locale.conf",
+    "default/locale",
+    "login.defs",
+    "mailcap",
+    "magic",
+    "magic.mime",
+    "mime.types",
+    "nanorc",
+    "vimrc",
+    "gai.conf",
+    "ca-certificates.conf",
+    "ssl/openssl.cnf",
+    "ssl/cert.pem",
+    "pki/tls/cert.pem",
+    "pki/tls/openssl.cnf",
+    "papersize",
+    "matplotlibrc",
+    "issue",
+    "bindresvport.blacklist",
+    "maven/m2.conf",
+};
 
-static int add_host_file(const struct image_host_options *o, struct hostfd host_etc,
-                         struct dentry *etc, const char *path, off_t max_bytes)
-{
-    char target[256];
-    struct dentry *parent;
-    struct stat st;
-    const char *name = path;
-    bool is_link = image_read_link(host_etc, path, target, sizeof(target)) > 0;
-    struct hostfd fd = is_link ? HOSTFD_NONE : image_open_public_file(host_etc, path, max_bytes);
-    if (is_link ? !link_is_shown(target) : !hostfd_is_open(fd))
-        return 0;
-    int r = add_parent(etc, &name, &parent);
-    if (r == 0 && is_link) {
-        r = layer_add_symlink(parent, name, target);
-    } else if (r == 0 && fstat(fd.n, &st) == 0 && st.st_size > COPY_MAX_BYTES) {
-        r = layer_add_lower_file(parent, name, fd);
-        fd = HOSTFD_NONE; /* transferred */
-    } else if (r == 0) {
-        r = copy_small_file(parent, name, fd.n);
-    }
-    hostfd_close(&fd);
-    return r;
-}
+static const char *const directories[] = {
+    "alternatives",
+    "ld.so.conf.d",
+    "ssl/certs",
+    "pki/ca-trust",
+    "pki/tls/certs",
+    "ca-certificates",
+    "crypto-policies",
+    "fonts",
+    "terminfo",
+    "perl",
+    "vim",
+    "X11/xkb",
+    "R",
+    "maven/logging",
+    "skel",
+};
 
-static int add_host_directory(struct hostfd host_etc, struct dentry *etc, const char *path)
-{
-    struct dentry *parent;
-    struct hostfd fd = image_open_public_directory(host_etc, path);
-    if (!hostfd_is_open(fd))
-        return 0;
-    int r = add_parent(etc, &path, &parent);
-    if (r == 0)
-        return layer_add_lower(parent, path, fd);
-    hostfd_close(&fd);
-    return r;
-}
+/* Directories that carry a version in their name. */
+static const char *const versioned[] = {"python3", "java-", "ImageMagick-"};
 
-static int add_host_files(const struct image_host_options *o, struct hostfd host_etc,
-                          struct dentry *etc)
+static bool is_in(const char *const *list, size_t count, const char *path)
 {
-    static const char *const files[] = {
-        "ld.so.conf",
-        "localtime",
-        "timezone",
-        "services",
-        "protocols",
-        "rpc",
-        "ethertypes",
-        "shells",
-        "profile",
-        "bash.bashrc",
-        "inputrc",
-        "debian_version",
-        "os-release",
-        "lsb-release",
-        "redhat-release",
-        "fedora-release",
-        "system-release",
-        "alpine-release",
-        "arch-release",
-        "SuSE-release",
-        "locale.alias",
-        "locale.conf",
-        "default/locale",
-        "login.defs",
-        "mailcap",
-        "magic",
-        "magic.mime",
-        "mime.types",
-        "nanorc",
-        "vimrc",
-        "gai.conf",
-        "ca-certificates.conf",
-        "ssl/openssl.cnf",
-        "ssl/cert.pem",
-        "pki/tls/cert.pem",
-        "pki/tls/openssl.cnf",
-        "papersize",
-        "matplotlibrc",
-        "issue",
-        "bindresvport.blacklist",
-        "maven/m2.conf",
-    };
-    int r = add_host_file(o, host_etc, etc, "ld.so.cache", CACHE_MAX_BYTES);
-    for (size_t i = 0; r == 0 && i < ARRAY_SIZE(files); i++)
-        r = add_host_file(o, host_etc, etc, files[i], FILE_MAX_BYTES);
-    return r;
-}
-
-static int add_host_directories(struct hostfd host_etc, struct dentry *etc)
-{
-    static const char *const directories[] = {
-        "alternatives",
-        "ld.so.conf.d",
-        "ssl/certs",
-        "pki/ca-trust",
-        "pki/tls/certs",
-        "ca-certificates",
-        "crypto-policies",
-        "fonts",
-        "terminfo",
-        "perl",
-        "vim",
-        "X11/xkb",
-        "R",
-        "maven/logging",
-        "skel",
-    };
-    int r = 0;
-    for (size_t i = 0; r == 0 && i < ARRAY_SIZE(directories); i++)
-        r = add_host_directory(host_etc, etc, directories[i]);
-    return r;
-}
-
-static bool is_versioned_directory(const char *name)
-{
-    static const char *const prefixes[] = {"python3", "java-", "ImageMagick-"};
-    for (size_t i = 0; i < ARRAY_SIZE(prefixes); i++)
-        if (!strncmp(name, prefixes[i], strlen(prefixes[i])))
+    for (size_t i = 0; i < count; i++)
+        if (!strcmp(list[i], path))
             return true;
     return false;
 }
 
-/* Directories that carry a version in their name. */
-static int add_versioned_directories(struct hostfd host_etc, struct dentry *etc)
+static bool leads_into(const char *const *list, size_t count, const char *path)
 {
-    _cleanup_close_ int fd = openat(host_etc.n, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    _cleanup_free_ char *buffer = malloc(LIST_BYTES);
-    size_t seen = 0;
-    int r = 0;
-    if (!buffer)
-        return -ENOMEM;
-    while (fd >= 0 && r == 0 && seen < LIST_MAX) {
-        ssize_t size = getdents64(fd, buffer, LIST_BYTES);
-        if (size <= 0)
-            return 0;
-        for (ssize_t at = 0; r == 0 && at < size; seen++) {
-            const struct dirent64 *e = (const struct dirent64 *)(buffer + at);
-            if (is_versioned_directory(e->d_name))
-                r = add_host_directory(host_etc, etc, e->d_name);
-            at += e->d_reclen;
-        }
-    }
-    return r;
+    size_t length = strlen(path);
+    for (size_t i = 0; i < count; i++)
+        if (!strncmp(list[i], path, length) && list[i][length] == '/')
+            return true;
+    return false;
 }
 
-int image_etc_build(const struct image_host_options *options, struct dentry *etc)
+static enum lower_verdict verdict(const char *path)
 {
-    int r = add_users(options, etc);
+    if (is_in(files, ARRAY_SIZE(files), path))
+        return LOWER_FILE;
+    if (is_in(directories, ARRAY_SIZE(directories), path))
+        return LOWER_WHOLE;
+    if (leads_into(files, ARRAY_SIZE(files), path) ||
+        leads_into(directories, ARRAY_SIZE(directories), path))
+        return LOWER_PARTLY;
+    for (size_t i = 0; i < ARRAY_SIZE(versioned); i++)
+        if (!strncmp(path, versioned[i], strlen(versioned[i])) && !strchr(path, '/'))
+            return LOWER_WHOLE;
+    return LOWER_HIDDEN;
+}
+
+static const struct lower_view view = {verdict, link_is_shown};
+
+static int add_etc(const struct image_host_options *o, struct dentry *root, struct dentry **ret)
+{
+    struct hostfd host_etc = image_open_public_directory(o->root, "etc");
+    if (!hostfd_is_open(host_etc))
+        return layer_add_directory(root, "etc", 0755, 0, 0, ret);
+    return layer_add_lower(root, "etc", host_etc, &view, ret);
+}
+
+int image_etc_build(const struct image_host_options *options, struct dentry *root)
+{
+    struct dentry *etc;
+    int r = add_etc(options, root, &etc);
+    if (r == 0)
+        r = add_users(options, etc);
     if (r == 0)
         r = add_names(options, etc);
     if (r == 0)
@@ -325,16 +258,5 @@ int image_etc_build(const struct image_host_options *options, struct dentry *etc
         r = add_sudo(options, etc);
     if (r == 0)
         r = add_pam(etc);
-    if (r == 0)
-        r = add_fixed_texts(etc);
-    struct hostfd host_etc = image_open_public_directory(options->root, "etc");
-    if (r < 0 || !hostfd_is_open(host_etc))
-        return r;
-    r = add_host_files(options, host_etc, etc);
-    if (r == 0)
-        r = add_host_directories(host_etc, etc);
-    if (r == 0)
-        r = add_versioned_directories(host_etc, etc);
-    hostfd_close(&host_etc);
-    return r;
+    return r == 0 ? add_fixed_texts(etc) : r;
 }

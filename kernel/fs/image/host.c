@@ -11,18 +11,13 @@
 
 /* ---- looking at the host ---- */
 
-static int open_plainly(struct hostfd dir, const char *path, int flags)
-{
-    struct open_how how = {
-        .flags = (uint64_t)(flags | O_CLOEXEC | O_NOFOLLOW),
-        .resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS,
-    };
-    return (int)syscall(SYS_openat2, dir.n, path, &how, sizeof(how));
-}
-
 struct hostfd image_open_public_directory(struct hostfd dir, const char *path)
 {
-    struct hostfd fd = {open_plainly(dir, path, O_PATH | O_DIRECTORY)};
+    struct open_how how = {
+        .flags = O_PATH | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW,
+        .resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS,
+    };
+    struct hostfd fd = {(int)syscall(SYS_openat2, dir.n, path, &how, sizeof(how))};
     struct stat st;
     if (!hostfd_is_open(fd))
         return HOSTFD_NONE;
@@ -31,19 +26,7 @@ struct hostfd image_open_public_directory(struct hostfd dir, const char *path)
     return fd;
 }
 
-struct hostfd image_open_public_file(struct hostfd dir, const char *path, off_t max_bytes)
-{
-    struct hostfd fd = {open_plainly(dir, path, O_RDONLY | O_NONBLOCK | O_NOCTTY)};
-    struct stat st;
-    if (!hostfd_is_open(fd))
-        return HOSTFD_NONE;
-    if (fstat(fd.n, &st) < 0 || !S_ISREG(st.st_mode) || !(st.st_mode & 0004) ||
-        st.st_size > max_bytes)
-        hostfd_close(&fd);
-    return fd;
-}
-
-size_t image_read_link(struct hostfd dir, const char *path, char *target, size_t size)
+static size_t read_link(struct hostfd dir, const char *path, char *target, size_t size)
 {
     ssize_t length = readlinkat(dir.n, path, target, size);
     if (length <= 0 || (size_t)length >= size)
@@ -83,10 +66,10 @@ static int add_system_directory(const struct image_host_options *o, struct dentr
                                 const char *name)
 {
     char target[LINK_MAX_BYTES];
-    if (image_read_link(o->root, name, target, sizeof(target)))
+    if (read_link(o->root, name, target, sizeof(target)))
         return leads_into_usr(target) ? layer_add_symlink(root, name, target) : 0;
     struct hostfd fd = image_open_public_directory(o->root, name);
-    return hostfd_is_open(fd) ? layer_add_lower(root, name, fd) : -ENOENT;
+    return hostfd_is_open(fd) ? layer_add_lower(root, name, fd, NULL, NULL) : -ENOENT;
 }
 
 static int add_system_directories(const struct image_host_options *o, struct dentry *root)
@@ -165,7 +148,6 @@ int image_host_build(const struct image_host_options *options, struct dentry *ro
         {"boot", 0755}, {"dev", 0755},  {"media", 0755}, {"mnt", 0755}, {"opt", 0755},
         {"proc", 0555}, {"root", 0700}, {"srv", 0755},   {"sys", 0555}, {"tmp", 01777},
     };
-    struct dentry *etc;
     if (!options_are_valid(options))
         return -EINVAL;
     int r = add_system_directories(options, root);
@@ -177,7 +159,5 @@ int image_host_build(const struct image_host_options *options, struct dentry *ro
         r = add_run(options, root);
     if (r == 0)
         r = add_var(root);
-    if (r == 0)
-        r = layer_add_directory(root, "etc", 0755, 0, 0, &etc);
-    return r == 0 ? image_etc_build(options, etc) : r;
+    return r == 0 ? image_etc_build(options, root) : r;
 }

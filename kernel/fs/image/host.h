@@ -4,10 +4,11 @@
  * nothing else of the machine.
  *
  *   usr bin sbin lib lib32 lib64 libx32   the host's, where it has them: directories show through,
- * links (usr-merge) are made up as links etc                                   made up. Of the
- * host's own only what is listed in etc.c, and only if everybody on the host may read it home/NAME
- * root tmp run var ...        made up, empty proc sys dev                          empty, to be
- * mounted on
+ *                                         links (usr-merge) are made up as links
+ *   etc                                   made up; of the host's own only what is listed in etc.c,
+ *                                         and only what everybody on the host may read
+ *   home/NAME root tmp run var ...        made up, empty
+ *   proc sys dev                          empty, to be mounted on
  *
  * Never: the host's /home, /root, /var, /run, /opt, /srv, /boot, /etc/shadow, private keys, tokens
  * (netrc, npmrc, pip.conf, gitconfig), what is set for all logins (environment, profile.d).
@@ -33,14 +34,11 @@ int image_host_build(const struct image_host_options *options, struct dentry *ro
 
 /* ---- between host.c and etc.c ---- */
 
-int image_etc_build(const struct image_host_options *options, struct dentry *etc);
+/* Makes /etc in root. */
+int image_etc_build(const struct image_host_options *options, struct dentry *root);
 
 /*
- * Opens what lies at path below dir, through no link, if everybody may read it: a directory
- * (O_PATH), or a regular file of at most max_bytes (O_RDONLY). A descriptor, or HOSTFD_NONE.
+ * Opens the directory at path below dir (O_PATH), through no link, if everybody may read it.
+ * HOSTFD_NONE if not.
  */
 struct hostfd image_open_public_directory(struct hostfd dir, const char *path);
-struct hostfd image_open_public_file(struct hostfd dir, const char *path, off_t max_bytes);
-
-/* The text of a link at path below dir: length, 0 when there is none or it does not fit. */
-size_t image_read_link(struct hostfd dir, const char *path, char *target, size_t size);

@@ -4,10 +4,13 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <linux/openat2.h>
+#include <stdio.h>
 #include <sys/syscall.h>
 
 #define RESOLVE_OURS (RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS)
 #define LIST_BYTES   32768
+/* Of paths that a view is asked about, and of links in it. */
+#define VIEW_PATH_MAX 256
 
 static int open_beneath(int dir, const char *name, int flags)
 {
@@ -42,6 +45,44 @@ struct lower *lower_new_root(struct hostfd fd, bool is_dir)
     return l;
 }
 
+/* ---- views ---- */
+
+/* Appends the path of l below the directory that has the view, and a slash. False: no room. */
+static bool append_path(const struct lower *l, char *path, size_t size)
+{
+    if (!l->parent || !l->parent->view)
+        return true;
+    if (!append_path(l->parent, path, size))
+        return false;
+    size_t used = strlen(path);
+    int n = snprintf(path + used, size - used, "%s/", l->name);
+    return n > 0 && (size_t)n < size - used;
+}
+
+static enum lower_verdict verdict_of(const struct lower *l, const char *name)
+{
+    char path[VIEW_PATH_MAX] = "";
+    if (!append_path(l, path, sizeof(path)) || strlen(path) + strlen(name) >= sizeof(path))
+        return LOWER_HIDDEN;
+    strcat(path, name);
+    return l->view->verdict(path);
+}
+
+static bool view_shows(const struct lower *l, enum lower_verdict verdict, int dir, const char *name,
+                       mode_t mode)
+{
+    char target[VIEW_PATH_MAX];
+    if (verdict == LOWER_PARTLY || verdict == LOWER_WHOLE)
+        return S_ISDIR(mode);
+    if (verdict == LOWER_HIDDEN || !S_ISLNK(mode))
+        return verdict == LOWER_FILE && S_ISREG(mode);
+    ssize_t length = readlinkat(dir, name, target, sizeof(target));
+    if (length <= 0 || (size_t)length >= sizeof(target))
+        return false;
+    target[length] = '\0';
+    return l->view->shows_link(target);
+}
+
 struct lower *lower_new(struct lower *parent, const char *name, bool is_dir)
 {
     struct lower *l = lower_alloc(name, is_dir);
@@ -50,6 +91,8 @@ struct lower *lower_new(struct lower *parent, const char *name, bool is_dir)
     l->parent = lower_get(parent);
     l->depth = parent->depth + 1;
     l->public_only = parent->public_only;
+    if (parent->view && is_dir && verdict_of(parent, name) == LOWER_PARTLY)
+        l->view = parent->view;
     return l;
 }
 
@@ -124,9 +167,12 @@ int lower_stat(struct lower *l, const char *name, struct stat *ret)
     if (dir < 0)
         return dir;
     struct stat st;
+    enum lower_verdict verdict = l->view ? verdict_of(l, name) : LOWER_WHOLE;
+    if (verdict == LOWER_HIDDEN)
+        return -ENOENT;
     if (fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT) < 0)
         return -errno;
-    if (!is_shown(st.st_mode))
+    if (!is_shown(st.st_mode) || (l->view && !view_shows(l, verdict, dir, name, st.st_mode)))
         return -ENOENT;
     *ret = st;
     return 0;
@@ -147,7 +193,7 @@ static int list_entry_checked(struct lower *l, const struct dirent64 *e,
     if (strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0)
         return 0;
     uint8_t type = e->d_type;
-    if (type == DT_UNKNOWN) {
+    if (type == DT_UNKNOWN || l->view) {
         struct stat st;
         if (lower_stat(l, e->d_name, &st) < 0)
             return 0;

@@ -6,6 +6,7 @@
  */
 #pragma once
 
+#include "kernel/fs/filesystems.h"
 #include "kernel/fs/layer/fdcache.h"
 #include "kernel/host/hostfd.h"
 
@@ -19,6 +20,7 @@ struct lower {
     struct cached_fd fd;  /* of a directory: O_PATH; of a file: O_RDONLY */
     bool is_dir;
     bool public_only; /* what not everybody on the host may read can't be opened; inherited */
+    const struct lower_view *view; /* of a directory of which not all shows; NULL */
     unsigned depth;
     char name[];
 };
@@ -32,7 +34,7 @@ void lower_put(struct lower *l);
 /* A descriptor of l, good until the next call of this header; or -errno. */
 int lower_open(struct lower *l);
 
-/* The stat of a name in directory l: 0, -ENOENT also for what is never shown (devices, sockets). */
+/* The stat of a name in directory l: 0, -ENOENT also for what is not shown (devices, sockets). */
 int lower_stat(struct lower *l, const char *name, struct stat *ret);
 ssize_t lower_readlink(struct lower *link, char *buffer, size_t size);
 

@@ -87,7 +87,7 @@ struct inode *layer_inode_from(struct super *s, struct lower *lower, const struc
     i->ctime = i->btime = st->st_ctim;
     /* Some file systems say 1 for every directory. */
     if (S_ISDIR(st->st_mode))
-        i->nlink = (uint32_t)MAX(st->st_nlink, 2UL);
+        i->nlink = lower->view ? 2 : (uint32_t)MAX(st->st_nlink, 2UL);
     return i;
 }
 

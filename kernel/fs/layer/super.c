@@ -159,32 +159,23 @@ int layer_add_symlink(struct dentry *parent, const char *name, const char *targe
     return add(parent, name, i, NULL);
 }
 
-static int add_from_host(struct dentry *parent, const char *name, struct hostfd fd, bool is_dir)
+int layer_add_lower(struct dentry *parent, const char *name, struct hostfd fd,
+                    const struct lower_view *view, struct dentry **ret)
 {
     struct stat st;
-    if (fstat(fd.n, &st) < 0 || S_ISDIR(st.st_mode) != is_dir ||
-        (!is_dir && !S_ISREG(st.st_mode))) {
+    if (fstat(fd.n, &st) < 0 || !S_ISDIR(st.st_mode)) {
         hostfd_close(&fd);
         return -EINVAL;
     }
-    struct lower *lower = lower_new_root(fd, is_dir);
+    struct lower *lower = lower_new_root(fd, true);
     if (!lower)
         return -ENOMEM;
     lower->public_only = true; /* the machine's own directories; an image of its own is whole */
+    lower->view = view;
     struct inode *i = layer_inode_from(parent->super, lower, &st);
     if (!i)
         return -ENOMEM;
     /* It is found by no look-up in what is below parent. */
     i->keep = true;
-    return add(parent, name, i, NULL);
-}
-
-int layer_add_lower(struct dentry *parent, const char *name, struct hostfd lower)
-{
-    return add_from_host(parent, name, lower, true);
-}
-
-int layer_add_lower_file(struct dentry *parent, const char *name, struct hostfd file)
-{
-    return add_from_host(parent, name, file, false);
+    return add(parent, name, i, ret);
 }
