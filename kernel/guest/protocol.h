@@ -41,6 +41,7 @@ struct stub_plan {
     uint64_t phdr, phnum, base, program_entry; /* for the auxiliary vector */
     uint64_t uid, euid, gid, egid, secure;
     uint64_t executable_stack;
+    uint64_t blocks_signals; /* on the host: to be undone */
     /* A script: argv[0] is replaced by these NUL-terminated strings; else the count is 0. */
     uint64_t argument_count, argument_bytes;
     uint64_t segment_count;

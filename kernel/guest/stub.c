@@ -32,6 +32,8 @@
 #define SIGKICK 23
 #define SIGSYS  31
 
+#define SIG_SETMASK 2
+
 #define SA_SIGINFO  0x4ULL
 #define SA_ONSTACK  0x08000000ULL
 #define SA_RESTORER 0x04000000ULL
@@ -94,6 +96,10 @@ static void install_handlers(void)
         .flags = SA_SIGINFO | SA_ONSTACK | SA_RESTORER | SA_RESTART | SA_NODEFER,
         .restorer = stub_restorer,
     };
+    const uint64_t none = 0;
+    if (plan.blocks_signals &&
+        stub_syscall(STUB_NR_SIGPROCMASK, SIG_SETMASK, (uint64_t)&none, 0, 8, 0, 0))
+        die();
     for (unsigned i = 0; i < sizeof(signals) / sizeof(*signals); i++)
         if (stub_syscall(STUB_NR_RT_SIGACTION, (uint64_t)signals[i], (uint64_t)&action, 0, 8, 0,
                          plan.marks.handler))

@@ -126,20 +126,27 @@ bool exec_may_run(struct call *c)
     return false;
 }
 
-/* Field 34 of /proc/PID/stat, proc(5): the signals up to 31 that have a handler. */
+/* Of /proc/PID/stat, proc(5): the signals up to 31 that are blocked, that have a handler. */
+#define STAT_BLOCKED  32
 #define STAT_SIGCATCH 34
 
-bool exec_has_happened(const struct thread *t)
+/* A field after the second, which is the name and may hold anything. */
+static const char *stat_field(const char *text, int number)
+{
+    const char *at = strrchr(text, ')');
+    for (int field = 2; at && field < number; field++)
+        at = strchr(at + 1, ' ');
+    return at ? at + 1 : "";
+}
+
+bool exec_has_happened(const struct thread *t, bool *ret_blocks)
 {
     char name[32], text[1024];
     snprintf(name, sizeof(name), "%d/stat", t->host_tid);
     if (host->read_proc(name, text, sizeof(text)) < 0)
         return false;
-    /* The name, which is field 2, may hold anything. */
-    const char *at = strrchr(text, ')');
-    for (int field = 2; at && field < STAT_SIGCATCH; field++)
-        at = strchr(at + 1, ' ');
-    return at && !strncmp(at, " 0 ", 3);
+    *ret_blocks = strncmp(stat_field(text, STAT_BLOCKED), "0 ", 2);
+    return !strncmp(stat_field(text, STAT_SIGCATCH), "0 ", 2);
 }
 
 /* ---- finding the program ---- */

@@ -71,8 +71,11 @@ void exec_forget(struct thread *t);
  * installed, which the stub does last and no guest can undo. Whoever asks for the plan may be the
  * old program: its execve can fail on the host (its memory is bad, its arguments too many), and a
  * sibling can be quicker.
+ *
+ * *ret_blocks: the host blocks signals, which no program of ours should have come to. They stay
+ * blocked over exec: the stub unblocks them.
  */
-bool exec_has_happened(const struct thread *t);
+bool exec_has_happened(const struct thread *t, bool *ret_blocks);
 
 /* For call_may_run. */
 bool exec_may_run(struct call *c);

@@ -106,6 +106,7 @@ struct process {
     int wait_status;                /* of a zombie, as wait4 reports it */
     bool group_stopped;             /* job control: all threads are (to be) held */
     bool stop_settled;              /* and they are; the parent was told */
+    bool stop_is_late, host_stopped;      /* proc/signal_stop.c */
     bool stop_reported, continue_pending; /* for wait4 WUNTRACED, WCONTINUED */
     int stop_signal;
     bool subreaper, did_exec;

@@ -176,6 +176,8 @@ void signal_kick(struct thread *t)
         process_kill(p, signal_first(set));
         return;
     }
+    if (p->group_stopped ? !p->stop_settled : set & SIGMASK_STOP)
+        signal_stop_watch();
     if (!can_be_kicked(t))
         return;
     if (!t->signals.kicked && host->signal_thread(p->host_pid, t->host_tid, SIGNAL_KICK) < 0)
@@ -210,31 +212,13 @@ static struct thread *pick_thread(struct process *p, int sig)
     return NULL;
 }
 
-static void continue_process(struct process *p)
-{
-    struct thread *t;
-    bool was_stopped = p->stop_settled;
-    if (!p->group_stopped)
-        return;
-    p->group_stopped = p->stop_settled = false;
-    list_for_each(t, &p->threads, process_link)
-    {
-        if (t->signals.stopped)
-            call_wake(t->signals.stopped);
-    }
-    if (was_stopped) {
-        p->continue_pending = true;
-        signal_child_changed(p, CLD_CONTINUED, SIGCONT);
-    }
-}
-
 static void cancel_opposites(struct process *p, int sig)
 {
     if (signal_in(SIGMASK_STOP, sig)) {
         drop_everywhere(p, SIGMASK(SIGCONT));
     } else if (sig == SIGCONT) {
         drop_everywhere(p, SIGMASK_STOP);
-        continue_process(p);
+        signal_stop_end(p);
     }
 }
 

@@ -23,45 +23,11 @@
 #include "kernel/arch/x86_64/arch.h"
 #include "kernel/arch/x86_64/frame.h"
 #include "kernel/host/host.h"
-#include "kernel/proc/jobs.h"
 #include "kernel/proc/process.h"
 
 #include <stdio.h>
 
 /* ---- stop ---- */
-
-void signal_stop_settle(struct process *p)
-{
-    struct thread *t;
-    if (!p->group_stopped || p->stop_settled)
-        return;
-    list_for_each(t, &p->threads, process_link)
-    {
-        if (!t->dead && !t->signals.stopped)
-            return;
-    }
-    p->stop_settled = true;
-    p->stop_reported = false;
-    signal_child_changed(p, CLD_STOPPED, p->stop_signal);
-    if (process_on_stop)
-        process_on_stop(p);
-}
-
-/* asker is on its way to being held; the others are called in. */
-static void stop_begin(struct process *p, const struct thread *asker, int sig)
-{
-    struct thread *t;
-    p->group_stopped = true;
-    p->stop_settled = false;
-    p->stop_reported = true; /* nothing to report before all are held */
-    p->continue_pending = false;
-    p->stop_signal = sig;
-    list_for_each(t, &p->threads, process_link)
-    {
-        if (t != asker)
-            signal_kick(t);
-    }
-}
 
 static void release_held(struct call *c)
 {
@@ -129,9 +95,7 @@ static long act(struct call *c, const siginfo_t *info)
     case DEFAULT_TERMINATE:
         return die(p, sig);
     case DEFAULT_STOP:
-        /* Nobody could continue an orphaned group: POSIX 2.4.3 has such a stop discarded. */
-        if (sig == SIGSTOP || !process_group_is_orphaned(p->group))
-            stop_begin(p, t, sig);
+        signal_stop_begin(p, t, sig);
         return CALL_PARKED;
     case DEFAULT_IGNORE:
         break;

@@ -73,5 +73,13 @@ void signal_forget(struct process *p, int sig);
 /* The action of p for sig makes it vanish. */
 bool signal_is_ignored(const struct process *p, int sig);
 
+/* ---- stops: signal_stop.c ---- */
+
+/* p is to stop, by sig. asker is on its way to being held; the others are called in. */
+void signal_stop_begin(struct process *p, const struct thread *asker, int sig);
 /* Tells the parent once every thread of a stopping process is held. */
 void signal_stop_settle(struct process *p);
+/* A thread was kicked that is to stop: looks whether it does. */
+void signal_stop_watch(void);
+/* SIGCONT. */
+void signal_stop_end(struct process *p);

@@ -168,9 +168,11 @@ long sys_glovebox_exec(struct call *c)
         return write_plan(c, call_addr(c, 0), &plan);
     }
     struct thread *t = exec_pending(p);
-    if (!t || t->exec->loading || !exec_has_happened(c->thread))
+    bool blocks;
+    if (!t || t->exec->loading || !exec_has_happened(c->thread, &blocks))
         return -ENOSYS;
     become_leader(c, t);
+    t->exec->plan.blocks_signals = blocks;
     int r = exec_commit(t);
     if (r == 0)
         r = place_program(c, t->exec);

@@ -24,6 +24,7 @@ static inline int64_t stub_syscall(int64_t nr, uint64_t a, uint64_t b, uint64_t 
 #define STUB_NR_MPROTECT     10
 #define STUB_NR_MUNMAP       11
 #define STUB_NR_RT_SIGACTION 13
+#define STUB_NR_SIGPROCMASK  14
 #define STUB_NR_NANOSLEEP    35
 #define STUB_NR_CLONE        56
 #define STUB_NR_EXECVE       59
