@@ -13,6 +13,8 @@
 #define POLL_FIRST_NS (2 * NSEC_PER_MSEC)
 #define POLL_MAX_NS   (64 * NSEC_PER_MSEC)
 
+size_t embryo_total;
+
 /* Of all creators, those whose child will be a process. */
 static struct list processes_to_be = {&processes_to_be, &processes_to_be};
 
@@ -59,6 +61,7 @@ struct process *embryo_only_creator(void)
 
 static void embryo_free(struct embryo *e)
 {
+    embryo_total--;
     list_remove(&e->link);
     timer_disarm(&e->poll);
     waitq_done(&e->settled);
@@ -94,6 +97,7 @@ int embryo_new(struct thread *t, uint64_t flags)
     struct embryo *e = calloc(1, sizeof(*e));
     if (!e)
         return -ENOMEM;
+    embryo_total++;
     list_init(&e->link);
     waitq_init(&e->settled);
     e->poll = TIMER_INIT(on_poll);
@@ -212,8 +216,12 @@ struct thread *embryo_born(struct process *creator, const struct task_ids *ids, 
     struct thread *t = is_thread ? born_thread(creator, ids->host_tid, ids->tid)
                                  : born_process(creator, ids, pidfd);
     embryo_drop(creator);
+    if (!t) {
+        /* Nobody knows it any more: it must not live to be taken for another creator's child. */
+        host->signal_thread(0, ids->host_tid, SIGKILL);
+        return NULL;
+    }
     /* A signal to its group that came while it was on its way. */
-    if (t)
-        signal_kick(t);
+    signal_kick(t);
     return t;
 }

@@ -55,6 +55,8 @@ struct embryo {
     struct spawn *spawn; /* of the init: what the child is for, borrowed */
 };
 
+extern size_t embryo_total; /* of all creators */
+
 /*
  * Whether a clone(flags) of p has to wait for another embryo: NULL, or the queue that is woken when
  * that one is settled. May give p a new mark.

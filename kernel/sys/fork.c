@@ -39,7 +39,7 @@ static long clone_thread(struct call *c, uint64_t flags)
     long r = check_flags(flags);
     if (r < 0)
         return r;
-    size_t total = thread_total + process_zombies;
+    size_t total = thread_total + embryo_total + process_zombies;
     if (total >= LIMIT_THREADS ||
         (total >= process_limit(p, RLIMIT_NPROC) && !cred_has_cap(t->cred, 24)))
         return -EAGAIN; /* 24: CAP_SYS_RESOURCE */
