@@ -125,7 +125,6 @@ int main(void)
     struct hostfd listener;
     const char *bad;
     pid_t init_host_pid;
-    bool fast;
 
     signal(SIGPIPE, SIG_IGN);
     /* No terminal of the starter's; and one scheduling group for the kernel and its tasks, which
@@ -143,7 +142,7 @@ int main(void)
         init_start(&listener, &init_host_pid, &error) < 0 || setup_drop_privileges(&error) < 0)
         fail(STATUS_FAILED, error.text);
     prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
-    if (host_linux_start(listener, kernel.proc_dir, &fast) < 0 || control_start() < 0 ||
+    if (host_linux_start(listener, kernel.proc_dir) < 0 || control_start() < 0 ||
         adopt_init(init_host_pid) < 0)
         fail(STATUS_FAILED, "out of resources while starting");
     r = program_start(&spec, &error);

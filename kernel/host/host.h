@@ -61,6 +61,6 @@ extern const struct host_ops host_linux;
 
 /*
  * Readies host_linux: the listener of the tasks' filter (taken over) and /proc of the kernel's PID
- * namespace (borrowed). 0 or -errno. *ret_sync: the host has the fast wake-up of Linux 6.6.
+ * namespace (borrowed). 0 or -errno.
  */
-int host_linux_start(struct hostfd listener, struct hostfd proc_dir, bool *ret_sync);
+int host_linux_start(struct hostfd listener, struct hostfd proc_dir);

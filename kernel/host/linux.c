@@ -26,11 +26,12 @@ const struct host_ops *host = &host_linux;
 static struct hostfd listener_fd = {-1};
 static struct hostfd proc_fd = {-1};
 
-/* False where the host is older than Linux 6.6: it always wakes its own way, and slower. */
-static bool choose_wake_up(void)
+/* A host older than Linux 6.6 does not know the request: it always wakes its own way, and slower.
+ */
+static void choose_wake_up(void)
 {
     uint64_t flags = overlap_now() ? 0 : SECCOMP_USER_NOTIF_FD_SYNC_WAKE_UP;
-    return ioctl(listener_fd.n, SECCOMP_IOCTL_NOTIF_SET_FLAGS, flags) == 0;
+    ioctl(listener_fd.n, SECCOMP_IOCTL_NOTIF_SET_FLAGS, flags);
 }
 
 static int receive_now(struct seccomp_notif *ret)
@@ -115,13 +116,13 @@ static int linux_receive(struct seccomp_notif *ret, int64_t deadline_ns, bool pr
     return events & EPOLLHUP ? -ENODEV : -EINTR;
 }
 
-int host_linux_start(struct hostfd listener, struct hostfd proc_dir, bool *ret_sync)
+int host_linux_start(struct hostfd listener, struct hostfd proc_dir)
 {
     if (!hostfd_is_open(host_watch_epoll()))
         return -EMFILE;
     listener_fd = listener;
     proc_fd = proc_dir;
-    *ret_sync = choose_wake_up();
+    choose_wake_up();
     return make_ticker();
 }
 
