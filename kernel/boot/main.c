@@ -73,9 +73,9 @@ static void fill_config(const struct spec *spec)
     snprintf(kernel.config.hostname, sizeof(kernel.config.hostname), "%s", spec->hostname);
     snprintf(kernel.config.domainname, sizeof(kernel.config.domainname), "(none)");
     kernel.config.cpu_count = (int)spec->cpus;
-    kernel.config.memory_bytes = spec->memory_bytes;
-    kernel.config.disk_bytes = spec->disk_bytes;
-    kernel.config.inode_count = 1000000;
+    kernel.config.memory_bytes = spec->limits.memory_bytes;
+    kernel.config.disk_bytes = spec->limits.disk_bytes;
+    kernel.config.inode_count = spec->limits.inodes;
     kernel.config.trace = spec->trace;
     kernel.boot_monotonic_ns = clock_monotonic_ns();
     kernel.boot_realtime_ns = clock_realtime_ns();

@@ -4,9 +4,12 @@
 #include "lib/base/buf.h"
 #include "lib/base/control.h"
 
-#define DEFAULT_DISK_BYTES   (10ULL << 30)
-#define DEFAULT_MEMORY_BYTES (2ULL << 30)
-#define RECORD_MAX           65536
+#define DEFAULT_DISK_BYTES      (10ULL << 30)
+#define DEFAULT_MEMORY_BYTES    (2ULL << 30)
+#define DEFAULT_INODES          1000000
+#define DEFAULT_PIDS            512
+#define DEFAULT_CPU_THOUSANDTHS 2000
+#define RECORD_MAX              65536
 
 static int read_all(int fd, struct buf *b)
 {
@@ -39,9 +42,18 @@ static bool parse_number(const char *s, uint64_t max, uint64_t *ret)
 static bool parse_unsigned(const char *s, unsigned *ret)
 {
     uint64_t v;
-    if (!parse_number(s, 65535, &v))
+    if (!parse_number(s, INT32_MAX, &v))
         return false;
     *ret = (unsigned)v;
+    return true;
+}
+
+static bool parse_short(const char *s, unsigned *ret)
+{
+    unsigned v;
+    if (!parse_unsigned(s, &v) || v > UINT16_MAX)
+        return false;
+    *ret = v;
     return true;
 }
 
@@ -84,6 +96,64 @@ static bool take_mount(struct spec *s, const char *key, const char *value)
     return !strcmp(key, "mount.mode") && (m->read_only || !strcmp(value, "rw"));
 }
 
+/* N:SOFT:HARD */
+static bool take_rlimit(struct spec_limits *l, char *value)
+{
+    uint64_t resource, soft, hard;
+    char *first = strchr(value, ':');
+    char *second = first ? strchr(first + 1, ':') : NULL;
+    if (!second || l->rlimit_count >= ARRAY_SIZE(l->rlimits))
+        return false;
+    *first = *second = '\0';
+    if (!parse_number(value, RLIM_NLIMITS - 1, &resource) ||
+        !parse_number(first + 1, UINT64_MAX, &soft) ||
+        !parse_number(second + 1, UINT64_MAX, &hard) || soft > hard)
+        return false;
+    l->rlimits[l->rlimit_count++] =
+        (struct spec_rlimit){(int)resource, {.rlim_cur = soft, .rlim_max = hard}};
+    return true;
+}
+
+static bool take_watch(struct spec_limits *l, char *value)
+{
+    char *word;
+    while ((word = strsep(&value, ","))) {
+        bool *flag = !strcmp(word, "memory") ? &l->watch_memory
+                     : !strcmp(word, "pids") ? &l->watch_pids
+                     : !strcmp(word, "cpu")  ? &l->watch_cpu
+                                             : NULL;
+        if (!flag)
+            return false;
+        *flag = true;
+    }
+    return true;
+}
+
+static bool take_limit(struct spec_limits *l, const char *key, char *value)
+{
+    const struct {
+        const char *key;
+        uint64_t *to;
+    } numbers[] = {
+        {"memory_bytes", &l->memory_bytes},
+        {"disk_bytes", &l->disk_bytes},
+        {"inodes", &l->inodes},
+        {"cpu_budget_ns", &l->cpu_budget_ns},
+        {"write_budget_bytes", &l->write_budget_bytes},
+        {"idle_ns", &l->idle_ns},
+    };
+    for (size_t i = 0; i < ARRAY_SIZE(numbers); i++)
+        if (!strcmp(key, numbers[i].key))
+            return parse_number(value, INT64_MAX, numbers[i].to);
+    if (!strcmp(key, "pids"))
+        return parse_unsigned(value, &l->pids);
+    if (!strcmp(key, "cpu_thousandths"))
+        return parse_unsigned(value, &l->cpu_thousandths);
+    if (!strcmp(key, "rlimit"))
+        return take_rlimit(l, value);
+    return !strcmp(key, "watch") && take_watch(l, value);
+}
+
 static bool take_record(struct spec *s, const char *key, char *value)
 {
     const struct {
@@ -118,16 +188,12 @@ static bool take_record(struct spec *s, const char *key, char *value)
     if (!strcmp(key, "null_input"))
         return parse_flag(value, &s->null_input);
     if (!strcmp(key, "rows"))
-        return parse_unsigned(value, &s->rows);
+        return parse_short(value, &s->rows);
     if (!strcmp(key, "columns"))
-        return parse_unsigned(value, &s->columns);
+        return parse_short(value, &s->columns);
     if (!strcmp(key, "cpus"))
-        return parse_unsigned(value, &s->cpus);
-    if (!strcmp(key, "memory_bytes"))
-        return parse_number(value, INT64_MAX, &s->memory_bytes);
-    if (!strcmp(key, "disk_bytes"))
-        return parse_number(value, INT64_MAX, &s->disk_bytes);
-    return false;
+        return parse_short(value, &s->cpus);
+    return take_limit(&s->limits, key, value);
 }
 
 static bool is_complete(const struct spec *s)
@@ -155,9 +221,12 @@ int spec_read(int fd, struct spec *ret, const char **ret_bad)
         .hostname = "glovebox",
         .user = "user",
         .store = "/var/tmp",
-        .disk_bytes = DEFAULT_DISK_BYTES,
-        .memory_bytes = DEFAULT_MEMORY_BYTES,
         .cpus = 2,
+        .limits = {.memory_bytes = DEFAULT_MEMORY_BYTES,
+                   .disk_bytes = DEFAULT_DISK_BYTES,
+                   .inodes = DEFAULT_INODES,
+                   .pids = DEFAULT_PIDS,
+                   .cpu_thousandths = DEFAULT_CPU_THOUSANDTHS},
         .argv = calloc(records + 1, sizeof(char *)),
         .envp = calloc(records + 1, sizeof(char *)),
         .mounts = calloc(records + 1, sizeof(struct spec_mount)),

@@ -6,6 +6,8 @@
 
 #include "lib/base/base.h"
 
+#include <sys/resource.h>
+
 struct spec_mount {
     const char *guest, *host;
     bool read_only;
@@ -14,6 +16,22 @@ struct spec_mount {
 struct spec_tmpfs {
     const char *guest;
     uint64_t max_bytes; /* UINT64_MAX: only the budget */
+};
+
+struct spec_rlimit {
+    int resource;
+    struct rlimit value;
+};
+
+/* Units stand in the names; 0: none. */
+struct spec_limits {
+    uint64_t memory_bytes, disk_bytes, inodes;
+    uint64_t cpu_budget_ns, write_budget_bytes, idle_ns;
+    unsigned pids, cpu_thousandths;
+    /* Nobody but this process enforces it. */
+    bool watch_memory, watch_pids, watch_cpu;
+    struct spec_rlimit rlimits[RLIM_NLIMITS];
+    size_t rlimit_count;
 };
 
 /* Strings lie in `text` and live as long as the spec. */
@@ -29,8 +47,8 @@ struct spec {
     size_t tmpfs_count;
     bool tty, trace, null_input;
     unsigned rows, columns;
-    uint64_t memory_bytes, disk_bytes;
-    unsigned cpus;
+    unsigned cpus; /* that programs are told of */
+    struct spec_limits limits;
 };
 
 /* Reads and checks the records from fd. 0; -EINVAL with *ret_bad naming the record; -E2BIG,

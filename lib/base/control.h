@@ -17,8 +17,21 @@
  *   mount.guest=/path  then  mount.host=/path  mount.mode=ro|rw
  *   tmpfs=/path[:BYTES]             trace=1   (trace lines come as CONTROL_TRACE)
  *   null_input=0|1                  the program's standard input is the sandbox's /dev/null
- *   memory_bytes=N  cpus=N  disk_bytes=N      (what the sandbox is told)
  *   store=/dir                      where unnamed content files may be made
+ *
+ * Limits; programs are told the same numbers. 0 is "none" where not said otherwise:
+ *   memory_bytes=N                  of all of the sandbox: programs, files in memory, the kernel
+ *   pids=N                          processes and threads together: EAGAIN beyond it
+ *   cpus=N                          processors that programs are told of; at least 1
+ *   cpu_thousandths=N               of one processor's time, for all programs together
+ *   disk_bytes=N  inodes=N          of private files, in memory and in the store
+ *   cpu_budget_ns=N                 processor time in all
+ *   write_budget_bytes=N            bytes written in all: files, pipes and streams
+ *   idle_ns=N                       how long nothing may happen, see CONTROL_BY_IDLE
+ *   rlimit=N:SOFT:HARD              of the main program: N is a RLIMIT_ number of setrlimit(2), the
+ *                                   values are numbers, 18446744073709551615 for RLIM_INFINITY
+ *   watch=LIST                      which of memory, pids, cpu (with commas between) no cgroup of
+ *                                   the host enforces: the kernel has to, by watching
  */
 #pragma once
 
@@ -39,15 +52,30 @@ enum control_type {
     /* kernel -> starter */
     CONTROL_READY = 1, /* the program's first process exists */
     CONTROL_FAILED,    /* could not start: value is an exit status (125, 126, 127), text says why */
-    CONTROL_EXITED,    /* the main program ended: value is its wait status; usage, wall_ns are set;
-                          all its output was written to the pipes before */
+    CONTROL_EXITED,    /* the main program ended: value is its wait status; reason, usage, wall_ns
+                          are set; all its output was written to the pipes before */
     CONTROL_TRACE,     /* text: whole lines of the trace */
     CONTROL_LOG,       /* text: one line for the log, e.g. a warning */
     CONTROL_STOPPED,   /* the main program was stopped by job control: value is the signal */
+    CONTROL_CASUALTY,  /* a process that is not the main program was killed, as reason says: value
+                          is its process id, text its name */
     /* starter -> kernel */
     CONTROL_WINDOW_SIZE, /* value = rows << 16 | columns */
     CONTROL_SIGNAL, /* value: to the main program's process group (with a tty: the foreground) */
     CONTROL_KILL,   /* ends everything in the sandbox at once */
+};
+
+/* Why a process ended, as far as its wait status does not say it. */
+enum control_reason {
+    CONTROL_BY_ITSELF = 0,   /* its own doing, or a signal from within or from the starter */
+    CONTROL_BY_HOST,         /* SIGKILL behind the kernel's back: the host was out of memory, or the
+                                cgroup was, or an administrator sent it. The starter finds out */
+    CONTROL_BY_MEMORY,       /* from here on the kernel: memory_bytes were reached, by watching */
+    CONTROL_BY_DISK,         /* it can't go on without a page that the disk has no room for */
+    CONTROL_BY_CPU_BUDGET,   /* cpu_budget_ns were used up: all is ended */
+    CONTROL_BY_WRITE_BUDGET, /* write_budget_bytes, likewise */
+    CONTROL_BY_IDLE,         /* likewise: for idle_ns no byte came in or out of the streams, and
+                                programs used less than a hundredth of one processor */
 };
 
 struct control_packet {
@@ -58,4 +86,5 @@ struct control_packet {
         system_ns;             /* CPU time of all of the sandbox's processes that were waited for */
     int64_t peak_memory_bytes; /* of the largest process */
     uint32_t text_size;        /* bytes of text behind the struct, not NUL-terminated */
+    uint32_t reason;           /* enum control_reason, for EXITED and CASUALTY */
 };
