@@ -85,6 +85,7 @@ struct control_packet {
     int64_t user_ns,
         system_ns;             /* CPU time of all of the sandbox's processes that were waited for */
     int64_t peak_memory_bytes; /* of the largest process */
+    uint64_t written_bytes;    /* what counts against write_budget_bytes, so far */
     uint32_t text_size;        /* bytes of text behind the struct, not NUL-terminated */
     uint32_t reason;           /* enum control_reason, for EXITED and CASUALTY */
 };
