@@ -10,5 +10,9 @@
 #define SYS_GLOVEBOX_START  1001 /* mapped; the program begins */
 #define SYS_GLOVEBOX_SIGNAL 1002 /* the host's handler asks what to do */
 #define SYS_GLOVEBOX_INIT   1003 /* the sandbox's init asks for work */
+#define SYS_GLOVEBOX_MOVED  1004 /* the host's handler has moved its frame */
+
+/* In an answer to SYS_GLOVEBOX_SIGNAL: the program's handler runs on the interrupted stack. */
+#define STUB_MOVE_FRAME_BIT 62
 
 #endif

@@ -113,9 +113,6 @@ int embryo_new(struct thread *t, uint64_t flags)
     e->sched_priority = t->sched_priority;
     e->timer_slack_ns = t->timer_slack_ns;
     memcpy(e->rlimits, p->rlimits, sizeof(e->rlimits));
-    e->altstack_sp = t->signals.altstack_sp;
-    e->altstack_size = t->signals.altstack_size;
-    e->altstack_flags = t->signals.altstack_flags;
     e->cred = cred_get(t->cred);
     e->group = p->group ? process_group_get(p->group) : NULL;
     e->files = flags & CLONE_FILES ? fdtable_get(t->files) : fdtable_copy(t->files);
@@ -160,11 +157,6 @@ static void give_thread(struct embryo *e, struct thread *t)
     t->sched_policy = e->sched_policy;
     t->sched_priority = e->sched_priority;
     t->timer_slack_ns = e->timer_slack_ns;
-    if ((e->flags & (CLONE_VM | CLONE_VFORK)) != CLONE_VM) {
-        t->signals.altstack_sp = e->altstack_sp;
-        t->signals.altstack_size = e->altstack_size;
-        t->signals.altstack_flags = e->altstack_flags;
-    }
 }
 
 static struct thread *born_thread(struct process *p, pid_t host_tid, pid_t tid)

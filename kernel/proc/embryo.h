@@ -47,8 +47,6 @@ struct embryo {
     uint64_t timer_slack_ns;
     struct rlimit rlimits[RLIM_NLIMITS];
     uint64_t clear_child_tid;
-    uint64_t altstack_sp, altstack_size;
-    uint32_t altstack_flags;
     struct waitq settled; /* woken when the embryo is born or given up */
     struct timer poll;    /* looks for the child when nobody else does */
     struct process *creator;

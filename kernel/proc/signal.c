@@ -396,7 +396,6 @@ void signal_call_ended(struct call *c, long result)
 
 void signal_exec(struct process *p)
 {
-    struct thread *t;
     if (p->actions->refs > 1) {
         struct signal_actions *own = signal_actions_copy(p->actions);
         if (!own) {
@@ -410,11 +409,6 @@ void signal_exec(struct process *p)
         struct signal_action *a = &p->actions->action[sig];
         uint64_t kept = a->handler == (uint64_t)SIG_IGN ? a->handler : (uint64_t)SIG_DFL;
         *a = (struct signal_action){.handler = kept};
-    }
-    list_for_each(t, &p->threads, process_link)
-    {
-        t->signals.altstack_sp = t->signals.altstack_size = 0;
-        t->signals.altstack_flags = 0;
     }
     timers_exec(p);
 }

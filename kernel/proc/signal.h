@@ -10,10 +10,11 @@
  * To deliver: the kernel picks a thread that does not block the signal and sends it SIGNAL_KICK
  * (signal_kick). If the thread is parked in a call, call_interrupt() ends that after the kick was
  * sent. The stub's handler asks with SYS_GLOVEBOX_SIGNAL (arguments: host signal, address of
- * siginfo, address of ucontext), answered by signal_deliver(): it takes the next deliverable signal
- * and
+ * siginfo, address of ucontext, whether the host changed to the alternate stack for this frame):
+ * sys_glovebox_signal() takes the next deliverable signal and
  *   - handler: writes siginfo and the mask to return to into the frame, updates the mask (sa_mask,
- *     SA_NODEFER, SA_RESETHAND), answers with the handler's address;
+ *     SA_NODEFER, SA_RESETHAND), answers with the handler's address; with STUB_MOVE_FRAME_BIT when
+ *     the stub is to move the frame to the interrupted stack first (no SA_ONSTACK);
  *   - stop: the answer is held back (parked) until SIGCONT or SIGKILL: that is the stop;
  *   - death: sends the host SIGKILL to the whole process, with wait_status noted as the signal's;
  *   - nothing (taken by another thread, ignored meanwhile): answers 0, the handler returns.
@@ -72,13 +73,11 @@ struct signal_thread {
     sigmask_t saved_mask; /* to come back to after sigsuspend, ppoll, ... */
     bool restore_mask;    /* saved_mask is put back at the end of the call or into the frame */
     struct signal_queue pending;
-    sigmask_t awaited; /* by a parked sigtimedwait: taken there, not delivered to a handler */
-    bool kicked;       /* a host signal is under way and not asked about yet */
-    bool returning;    /* asked in vain: rt_sigreturn of that frame comes next, no kick before it */
+    sigmask_t awaited;    /* by a parked sigtimedwait: taken there, not delivered to a handler */
+    bool kicked;          /* a host signal is under way and not asked about yet */
+    bool returning;       /* the stub works on a frame: no kick before its next call */
     struct call *stopped; /* the held answer of a stopped thread */
     struct waitq wait;    /* sigtimedwait and signalfd: woken when a signal becomes pending */
-    uint64_t altstack_sp, altstack_size;
-    uint32_t altstack_flags; /* as the guest set it, if known */
 };
 
 struct signal_actions *signal_actions_new(void);
@@ -133,14 +132,15 @@ void signal_call_ended(struct call *c, long result);
  */
 void signal_kick(struct thread *t);
 
-/* t calls after it asked in vain what is due: from now on it can be kicked again. */
+/* t calls after the stub was at work on a frame: from now on it can be kicked again. */
 void signal_returned(struct thread *t);
 
 /* The answers to the stub's and the guest's calls. */
 long sys_glovebox_signal(struct call *c);
+long sys_glovebox_moved(struct call *c);
 long sys_rt_sigreturn(struct call *c);
 
-/* exec: handlers become SIG_DFL, ignored ones stay; the alternate stack is gone. */
+/* exec: handlers become SIG_DFL, ignored ones stay. */
 void signal_exec(struct process *p);
 /* A thread or process ends. */
 void signal_thread_done(struct signal_thread *s);

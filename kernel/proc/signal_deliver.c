@@ -12,7 +12,8 @@
  *
  * Nothing is due: the frame is in the way until the stub's rt_sigreturn. A kick in between would
  * lay another over it, and in a storm of signals, where the next kick is there before each return,
- * none would go any more and the stack would overflow. So there is none until then.
+ * none would go any more and the stack would overflow. So there is none until then, nor while the
+ * stub moves a frame.
  *
  * Everything in the frame but siginfo and uc_sigmask is the host's. A task may call
  * SYS_GLOVEBOX_SIGNAL and rt_sigreturn by itself with any arguments, or change its frame: it then
@@ -22,6 +23,7 @@
 
 #include "kernel/arch/x86_64/arch.h"
 #include "kernel/arch/x86_64/frame.h"
+#include "kernel/guest/numbers.h"
 #include "kernel/host/host.h"
 #include "kernel/proc/process.h"
 
@@ -72,10 +74,21 @@ static long enter_handler(struct call *c, const siginfo_t *info, const struct si
         p->actions->action[sig].handler = (uint64_t)SIG_DFL;
     s->restore_mask = false;
     sigmask_t own = action->flags & SA_NODEFER ? 0 : SIGMASK(sig);
-    long handler = (long)action->handler;
+    long answer = (long)action->handler;
+    bool has_changed_stack = c->arg[3];
+    if (has_changed_stack && !(action->flags & SA_ONSTACK)) {
+        answer |= 1L << STUB_MOVE_FRAME_BIT;
+        s->returning = true;
+    }
     signal_set_mask(t, s->mask | action->mask | own);
     signal_kick(t);
-    return handler;
+    return answer;
+}
+
+/* That it comes is all: see dispatch() and signal_returned(). */
+long sys_glovebox_moved(struct call *c)
+{
+    return 0;
 }
 
 /* ---- what is due ---- */

@@ -404,16 +404,6 @@ TEST(handler_runs_on_the_normal_stack_when_there_is_no_other)
     EXPECT_EQ(was_on_alternate, 0);
 }
 
-TEST(handler_without_sa_onstack_runs_on_the_normal_stack)
-{
-    if (harness_is_inside())
-        SKIP("in a sandbox every handler uses the alternate stack");
-    set_alternate();
-    handle(SIGUSR1, look_at_stack, 0);
-    raise(SIGUSR1);
-    EXPECT_EQ(was_on_alternate, 0);
-}
-
 static void look_at_altstack_flags(int sig, siginfo_t *info, void *context)
 {
     stack_t s;
@@ -474,6 +464,231 @@ static void overflow(void)
 TEST(stack_overflow_without_an_alternate_stack_ends_the_process)
 {
     EXPECT_EQ(status_of(overflow), SIGSEGV);
+}
+
+/* ---- handlers without SA_ONSTACK, where there is an alternate stack ---- */
+
+static bool is_on_alternate(const void *at)
+{
+    return (const char *)at >= alternate && (const char *)at < alternate + sizeof(alternate);
+}
+
+static stack_t seen;
+static volatile sig_atomic_t frame_distance;
+
+static void look_around(int sig, siginfo_t *info, void *context)
+{
+    ucontext_t *u = context;
+    look_at_stack(sig, info, context);
+    sigaltstack(NULL, &seen);
+    code = u->uc_stack.ss_sp == alternate && u->uc_stack.ss_size == sizeof(alternate) &&
+           info->si_signo == sig && info->si_pid == getpid() && !is_on_alternate(info) &&
+           !is_on_alternate(u) && !is_on_alternate(u->uc_mcontext.fpregs);
+    frame_distance = (sig_atomic_t)(u->uc_mcontext.gregs[REG_RSP] - (long)u);
+}
+
+TEST(handler_without_sa_onstack_runs_on_the_normal_stack)
+{
+    set_alternate();
+    handle(SIGUSR1, look_around, 0);
+    kill(getpid(), SIGUSR1);
+    EXPECT_EQ(ran, 1);
+    EXPECT_EQ(was_on_alternate, 0);
+    EXPECT_EQ(code, 1);
+    EXPECT_EQ(seen.ss_flags, 0);
+    EXPECT_TRUE(seen.ss_sp == alternate);
+    EXPECT_GT(frame_distance, 128);
+    EXPECT_LT(frame_distance, 32768);
+    sigaltstack(NULL, &seen);
+    EXPECT_TRUE(seen.ss_sp == alternate && seen.ss_size == sizeof(alternate));
+}
+
+static void change_altstack(int sig, siginfo_t *info, void *context)
+{
+    const stack_t none = {.ss_flags = SS_DISABLE};
+    ran = sigaltstack(&none, NULL) == 0;
+    look_at_stack(sig, info, context);
+}
+
+/* The one of the frame comes back at the handler's end. */
+TEST(handler_on_the_normal_stack_may_change_the_alternate_one)
+{
+    set_alternate();
+    handle(SIGUSR1, change_altstack, 0);
+    raise(SIGUSR1);
+    EXPECT_EQ(ran, 2);
+    sigaltstack(NULL, &seen);
+    EXPECT_EQ(seen.ss_flags, 0);
+    EXPECT_TRUE(seen.ss_sp == alternate);
+}
+
+static volatile sig_atomic_t inner_was_on_alternate, outer_is_on_alternate;
+
+static void look_inside(int sig, siginfo_t *info, void *context)
+{
+    char here;
+    inner_was_on_alternate = is_on_alternate(&here);
+}
+
+static void raise_another(int sig, siginfo_t *info, void *context)
+{
+    char here;
+    outer_is_on_alternate = is_on_alternate(&here);
+    raise(SIGUSR2);
+    sigaltstack(NULL, &seen);
+}
+
+static void nest(int outer_flags, int inner_flags)
+{
+    set_alternate();
+    handle(SIGUSR1, raise_another, outer_flags);
+    handle(SIGUSR2, look_inside, inner_flags);
+    inner_was_on_alternate = outer_is_on_alternate = -1;
+    raise(SIGUSR1);
+}
+
+TEST(handlers_nest_on_whatever_stack_they_are)
+{
+    nest(0, 0);
+    EXPECT_EQ(outer_is_on_alternate, 0);
+    EXPECT_EQ(inner_was_on_alternate, 0);
+    EXPECT_EQ(seen.ss_flags, 0);
+    nest(0, SA_ONSTACK);
+    EXPECT_EQ(outer_is_on_alternate, 0);
+    EXPECT_EQ(inner_was_on_alternate, 1);
+    EXPECT_EQ(seen.ss_flags, 0);
+    nest(SA_ONSTACK, 0);
+    EXPECT_EQ(outer_is_on_alternate, 1);
+    EXPECT_EQ(inner_was_on_alternate, 1);
+    EXPECT_EQ(seen.ss_flags, SS_ONSTACK);
+}
+
+TEST(handlers_of_signals_that_come_together_run_on_the_normal_stack)
+{
+    sigset_t s, old;
+    set_alternate();
+    handle(SIGUSR1, look_inside, 0);
+    handle(SIGUSR2, look_at_stack, 0);
+    sigfillset(&s);
+    sigprocmask(SIG_SETMASK, &s, &old);
+    raise(SIGUSR1);
+    raise(SIGUSR2);
+    inner_was_on_alternate = was_on_alternate = -1;
+    sigprocmask(SIG_SETMASK, &old, NULL);
+    EXPECT_EQ(ran, 1);
+    EXPECT_EQ(inner_was_on_alternate, 0);
+    EXPECT_EQ(was_on_alternate, 0);
+}
+
+#ifndef SS_AUTODISARM
+#define SS_AUTODISARM (1u << 31)
+#endif
+
+static void set_autodisarm(void)
+{
+    stack_t s = {.ss_sp = alternate, .ss_size = sizeof(alternate), .ss_flags = (int)SS_AUTODISARM};
+    ASSERT_EQ(sigaltstack(&s, NULL), 0);
+}
+
+TEST(alternate_stack_that_disarms_itself_does_so_for_any_handler)
+{
+    const int flags[] = {0, SA_ONSTACK};
+    for (int i = 0; i < 2; i++) {
+        set_autodisarm();
+        handle(SIGUSR1, look_around, flags[i]);
+        raise(SIGUSR1);
+        EXPECT_EQ(ran, i + 1);
+        EXPECT_EQ(was_on_alternate, i);
+        EXPECT_EQ(seen.ss_flags, SS_DISABLE);
+        sigaltstack(NULL, &seen);
+        EXPECT_EQ(seen.ss_flags, (int)SS_AUTODISARM);
+        EXPECT_TRUE(seen.ss_sp == alternate);
+    }
+}
+
+static void scribble(int sig, siginfo_t *info, void *context)
+{
+    volatile char much[4096];
+    look_at_stack(sig, info, context);
+    memset((void *)much, 0x55, sizeof(much));
+    __asm__ volatile("pcmpeqd %%xmm3, %%xmm3\n\tfninit" ::: "xmm3");
+}
+
+/* What is below the stack pointer is a leaf function's own (the red zone of the ABI). */
+TEST(red_zone_and_vector_registers_survive_a_handler_on_the_same_stack)
+{
+    static const long number = 0x1234567812345678;
+    long red[16], vector;
+    set_alternate();
+    handle(SIGTRAP, scribble, 0);
+    __asm__ volatile("movq %[number], %%xmm3\n\t"
+                     "mov $-128, %%rcx\n"
+                     "1:\tmov %%rcx, (%%rsp, %%rcx)\n\t"
+                     "add $8, %%rcx\n\t"
+                     "js 1b\n\t"
+                     "int3\n\t"
+                     "mov $-128, %%rcx\n"
+                     "2:\tmov (%%rsp, %%rcx), %%rax\n\t"
+                     "mov %%rax, 128(%[red], %%rcx)\n\t"
+                     "add $8, %%rcx\n\t"
+                     "js 2b\n\t"
+                     "movq %%xmm3, %[vector]"
+                     : [vector] "=&r"(vector)
+                     : [number] "r"(number), [red] "r"(red)
+                     : "rax", "rcx", "xmm3", "memory", "cc");
+    EXPECT_EQ(ran, 1);
+    EXPECT_EQ(was_on_alternate, 0);
+    EXPECT_EQ(vector, number);
+    for (int i = 0; i < 16; i++)
+        EXPECT_EQ(red[i], i * 8 - 128);
+}
+
+static void change_vector(int sig, siginfo_t *info, void *context)
+{
+    look_at_stack(sig, info, context);
+    ((ucontext_t *)context)->uc_mcontext.fpregs->_xmm[3].element[0] = 4711;
+}
+
+TEST(handler_on_the_same_stack_may_change_vector_registers)
+{
+    long vector;
+    set_alternate();
+    handle(SIGTRAP, change_vector, 0);
+    __asm__ volatile("pxor %%xmm3, %%xmm3\n\tint3\n\tmovq %%xmm3, %0" : "=r"(vector) : : "xmm3");
+    EXPECT_EQ(was_on_alternate, 0);
+    EXPECT_EQ(vector, 4711);
+}
+
+static void look_and_jump(int sig, siginfo_t *info, void *context)
+{
+    look_at_stack(sig, info, context);
+    siglongjmp(out, 1);
+}
+
+TEST(jumps_out_of_handlers_on_the_normal_stack)
+{
+    set_alternate();
+    handle(SIGUSR1, look_and_jump, 0);
+    for (volatile int i = 1; i <= 1000; i++) {
+        if (sigsetjmp(out, 1) == 0)
+            raise(SIGUSR1);
+        ASSERT_EQ(ran, i);
+        ASSERT_EQ(was_on_alternate, 0);
+    }
+}
+
+static void overflow_without_onstack(void)
+{
+    struct rlimit small = {1024 * 1024, RLIM_INFINITY};
+    setrlimit(RLIMIT_STACK, &small);
+    set_alternate();
+    handle(SIGSEGV, jump_out, 0);
+    recurse(1);
+}
+
+TEST(stack_overflow_ends_a_process_whose_handler_needs_that_stack)
+{
+    EXPECT_EQ(status_of(overflow_without_onstack), SIGSEGV);
 }
 
 static volatile sig_atomic_t nested_ran, nested_was_inside;
@@ -557,7 +772,8 @@ static long forge_query(int i)
 {
     static char memory[4096];
     static const long places[] = {0, 8, -8, (long)memory, 0x7ffffffff000, -4096};
-    return syscall(FORGED_QUERY, i % 8 == 7 ? 64 : 4 + i % 8, places[i % 6], places[(i / 6) % 6]);
+    return syscall(FORGED_QUERY, i % 8 == 7 ? SIGURG : 4 + i % 8, places[i % 6],
+                   places[(i / 6) % 6]);
 }
 
 TEST(forged_queries_of_the_handler_mislead_only_their_caller)

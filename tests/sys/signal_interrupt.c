@@ -20,7 +20,7 @@ static volatile sig_atomic_t ran;
 
 static void count(int sig)
 {
-    ran++;
+    __atomic_fetch_add(&ran, 1, __ATOMIC_RELAXED);
 }
 
 static void handle(int sig, int flags)
