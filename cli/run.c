@@ -2,12 +2,15 @@
 /*
  * glovebox run: one program in a sandbox of its own.
  */
-#include "cli/capture.h"
 #include "cli/report.h"
 #include "cli/run_options.h"
 #include "cli/say.h"
 #include "cli/verbs.h"
 #include "sandbox/run.h"
+
+/* Kept of each stream. */
+#define JSON_OUTPUT_BYTES  (1024 * 1024)
+#define MODEL_OUTPUT_BYTES (32 * 1024) /* some 8,000 tokens */
 
 static const struct cli_options grammar = {
     .options = cli_run_options,
@@ -30,6 +33,7 @@ void cli_run_help(FILE *out)
         "  glovebox run --mount .:/src --workdir /src -- make\n"
         "  glovebox run -it -- bash\n"
         "  glovebox run --json -- sh -c 'echo out; echo err >&2; exit 3' | jq .exit_code\n"
+        "  glovebox run --for-model --timeout 60 -- python3 -m unittest\n"
         "\n"
         "Options:\n",
         out);
@@ -43,43 +47,86 @@ void cli_run_help(FILE *out)
         out);
 }
 
-/* What came of it, for people or as JSON. Returns the exit status. */
+static void take_stream(void *capture, const char *data, size_t size)
+{
+    text_capture_take(capture, data, size);
+}
+
+/* The result as --json or --for-model have it. */
+static int write_report(const struct run_options *o, const struct sandbox_outcome *outcome,
+                        struct text_capture *output, struct text_capture *errors)
+{
+    struct text_excerpt texts[2] = {0};
+    const struct report report = {
+        .name = o->spec.name,
+        .outcome = outcome,
+        .output = &texts[0],
+        .errors = &texts[1],
+        .has_bytes = o->raw,
+        .has_model = o->for_model,
+    };
+    int r = text_capture_end(output, &texts[0]);
+    if (r == 0)
+        r = text_capture_end(errors, &texts[1]);
+    if (r == 0)
+        r = o->json ? report_write_json(stdout, &report) : report_write_model(stdout, &report);
+    text_excerpt_done(&texts[0]);
+    text_excerpt_done(&texts[1]);
+    return r;
+}
+
+/* What came of it. Returns the exit status. */
 static int report(const struct run_options *o, const struct sandbox_outcome *outcome,
-                  const struct capture *output, const struct capture *errors)
+                  struct text_capture *output, struct text_capture *errors)
 {
     if (outcome->message.text[0])
         cli_say_error(&outcome->message);
-    if (!o->json)
+    if (!run_options_is_captured(o))
         return outcome->exit_status;
-    int r = report_write(stdout, o->spec.name, outcome, output, errors);
+    int r = write_report(o, outcome, output, errors);
     if (r < 0) {
         struct sandbox_error e;
-        sandbox_error_set(&e, r, "--json: %s; the result is incomplete", strerror(-r));
+        sandbox_error_set(&e, r, "%s: %s; the result is incomplete",
+                          o->json ? "--json" : "--for-model", strerror(-r));
         cli_say_error(&e);
         return SANDBOX_STATUS_FAILED;
     }
     return outcome->exit_status;
 }
 
-static int run_sandbox(const struct run_options *o, int trace)
+static struct sandbox_io make_io(const struct run_options *o, int trace,
+                                 struct text_capture *output, struct text_capture *errors)
 {
-    struct capture output, errors;
-    struct sandbox_outcome outcome;
-    struct sandbox_io io = {
+    bool is_captured = run_options_is_captured(o);
+    /* With -t the program draws on a terminal of its own, which is ours. */
+    bool is_shown = !is_captured && !o->raw && !o->spec.tty;
+    return (struct sandbox_io){
         .input = STDIN_FILENO,
-        .output = o->json ? -1 : STDOUT_FILENO,
-        .errors = o->json ? -1 : STDERR_FILENO,
-        .take_output = capture_take,
-        .take_errors = capture_take,
-        .output_userdata = &output,
-        .errors_userdata = &errors,
+        .output = is_captured ? -1 : STDOUT_FILENO,
+        .errors = is_captured ? -1 : STDERR_FILENO,
+        .take_output = take_stream,
+        .take_errors = take_stream,
+        .output_userdata = output,
+        .errors_userdata = errors,
+        .output_style = is_shown ? cli_choose_style(STDOUT_FILENO) : NULL,
+        .errors_style = is_shown ? cli_choose_style(STDERR_FILENO) : NULL,
         .trace = trace,
         .timeout_ns = o->timeout_ns,
         .say = cli_say,
     };
+}
+
+static int run_sandbox(const struct run_options *o, int trace)
+{
+    struct text_capture output, errors;
+    struct sandbox_io io = make_io(o, trace, &output, &errors);
+    struct sandbox_outcome outcome;
     struct sandbox_error e;
-    capture_init(&output);
-    capture_init(&errors);
+    size_t limit_bytes = o->output_limit_bytes;
+    if (limit_bytes == 0)
+        limit_bytes = o->for_model ? MODEL_OUTPUT_BYTES : JSON_OUTPUT_BYTES;
+    text_capture_init(&output, limit_bytes);
+    text_capture_init(&errors, limit_bytes);
     if (sandbox_run(&o->spec, &io, &outcome, &e) < 0)
         outcome = (struct sandbox_outcome){
             .cause = SANDBOX_HOST_FAILURE,
@@ -88,8 +135,8 @@ static int run_sandbox(const struct run_options *o, int trace)
             .message = e,
         };
     int status = report(o, &outcome, &output, &errors);
-    capture_done(&output);
-    capture_done(&errors);
+    text_capture_done(&output);
+    text_capture_done(&errors);
     return status;
 }
 

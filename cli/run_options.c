@@ -3,6 +3,7 @@
 
 #include "cli/say.h"
 #include "cli/values.h"
+#include "lib/text/capture.h"
 #include "sandbox/host.h"
 #include "sandbox/terminal.h"
 
@@ -114,6 +115,37 @@ static int take_json(void *target, const char *value _unused_, struct sandbox_er
     return 0;
 }
 
+static int take_for_model(void *target, const char *value _unused_,
+                          struct sandbox_error *e _unused_)
+{
+    struct run_options *o = target;
+    o->for_model = true;
+    return 0;
+}
+
+static int take_output_limit(void *target, const char *value, struct sandbox_error *e)
+{
+    struct run_options *o = target;
+    uint64_t bytes;
+    int r = cli_parse_size(value, &bytes, e);
+    if (r < 0)
+        return r;
+    if (bytes > TEXT_CAPTURE_MAX_BYTES)
+        return sandbox_error_set(
+            e, -EINVAL,
+            "more than 256M can't be kept; give less, or write the output to a "
+            "file, without --json and --for-model");
+    o->output_limit_bytes = bytes;
+    return 0;
+}
+
+static int take_raw(void *target, const char *value _unused_, struct sandbox_error *e _unused_)
+{
+    struct run_options *o = target;
+    o->raw = true;
+    return 0;
+}
+
 static int take_help(void *target, const char *value _unused_, struct sandbox_error *e _unused_)
 {
     struct run_options *o = target;
@@ -155,6 +187,18 @@ const struct cli_option cli_run_options[] = {
     {"trace", 0, "FILE", "write each system call with its result to FILE (- is stderr)",
      take_trace},
     {"json", 0, NULL, "print one JSON object with output, status, time and memory", take_json},
+    {"for-model", 0, NULL,
+     "print the output as text for a language model: labelled\n"
+     "as untrusted, between delimiters that it can't forge",
+     take_for_model},
+    {"output-limit", 0, "SIZE",
+     "of each stream, what --json (1M) and --for-model (32K)\n"
+     "keep: its beginning and its end",
+     take_output_limit},
+    {"raw", 0, NULL,
+     "let all terminal sequences through to your terminal, not\n"
+     "only colours; with --json, add the bytes in base 64",
+     take_raw},
     {"version", 'V', NULL, "print the version", take_version},
     {"help", 'h', NULL, "print this", take_help},
     {0},
@@ -293,6 +337,27 @@ static bool is_same_file(int a, int b)
     return fstat(a, &x) == 0 && fstat(b, &y) == 0 && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
 }
 
+bool run_options_is_captured(const struct run_options *o)
+{
+    return o->json || o->for_model;
+}
+
+static int check_output(const struct run_options *o, struct sandbox_error *e)
+{
+    if (o->spec.tty && run_options_is_captured(o))
+        return sandbox_error_set(e, -EINVAL, "--tty: not together with %s; leave one of them out",
+                                 o->json ? "--json" : "--for-model");
+    if (o->raw && o->for_model && !o->json)
+        return sandbox_error_set(e, -EINVAL,
+                                 "--raw: not together with --for-model; leave one of them out");
+    if (o->output_limit_bytes && !run_options_is_captured(o))
+        return sandbox_error_set(
+            e, -EINVAL,
+            "--output-limit: output that is passed on has no limit; add --json "
+            "or --for-model");
+    return 0;
+}
+
 int run_options_complete(struct run_options *o, int count, char **words, struct sandbox_error *e)
 {
     struct sandbox_spec *spec = &o->spec;
@@ -302,9 +367,9 @@ int run_options_complete(struct run_options *o, int count, char **words, struct 
                                  "glovebox run -- python3 -c 'print(1)'");
     if (!words[0][0])
         return sandbox_error_set(e, -EINVAL, "run: the command is empty; give a program's name");
-    if (spec->tty && o->json)
-        return sandbox_error_set(e, -EINVAL,
-                                 "--tty: not together with --json; leave one of them out");
+    int r = check_output(o, e);
+    if (r < 0)
+        return r;
     if (spec->tty && !isatty(STDIN_FILENO))
         return sandbox_error_set(e, -ENOTTY,
                                  "--tty: standard input is not a terminal; leave -t out, or run it "
@@ -312,7 +377,7 @@ int run_options_complete(struct run_options *o, int count, char **words, struct 
     for (int i = 0; i < count; i++)
         if (strv_append(&spec->args, words[i]) < 0)
             return sandbox_error_set(e, -ENOMEM, "run: out of memory; free some and try again");
-    int r = choose_hostname(spec, e);
+    r = choose_hostname(spec, e);
     if (r < 0)
         return r;
     if (build_env(o) < 0)
@@ -320,7 +385,8 @@ int run_options_complete(struct run_options *o, int count, char **words, struct 
     if (spec->tty)
         terminal_get_size(STDIN_FILENO, &spec->rows, &spec->columns);
     spec->null_input = !spec->tty && is_null_device(STDIN_FILENO);
-    spec->join_output = !o->json && !spec->tty && is_same_file(STDOUT_FILENO, STDERR_FILENO);
+    spec->join_output =
+        !run_options_is_captured(o) && !spec->tty && is_same_file(STDOUT_FILENO, STDERR_FILENO);
     return sandbox_spec_choose_store(spec, e);
 }
 

@@ -10,15 +10,19 @@
 
 struct run_options {
     struct sandbox_spec spec;
-    struct strv file_env, env; /* of --env-file and of --env, which wins */
-    char *trace;               /* file, or "-"; NULL: none */
-    int64_t timeout_ns;        /* 0: none */
-    bool json, help, version;
+    struct strv file_env, env;   /* of --env-file and of --env, which wins */
+    char *trace;                 /* file, or "-"; NULL: none */
+    int64_t timeout_ns;          /* 0: none */
+    uint64_t output_limit_bytes; /* of each stream, with json and for_model; 0: the default */
+    bool json, for_model, raw, help, version;
 };
 
 /* Both ended by an empty row; the target of the options is a struct run_options. */
 extern const struct cli_option cli_run_options[];
 extern const struct cli_foreign_option cli_run_foreign[];
+
+/* Whether the output is collected for a result, and not passed on. */
+bool run_options_is_captured(const struct run_options *o);
 
 /* All zero bytes are a valid empty struct. */
 void run_options_done(struct run_options *o);

@@ -22,11 +22,15 @@ void cli_say(const char *line)
 
 void cli_say_error(const struct sandbox_error *e)
 {
-    char line[4 * SANDBOX_ERROR_MAX_BYTES], text[SANDBOX_ERROR_MAX_BYTES];
-    size_t size;
-    /* One line, whatever names are in it. */
-    for (size = 0; e->text[size]; size++)
-        text[size] = e->text[size] == '\n' ? ' ' : e->text[size];
-    sandbox_text_escape(text, size, line, sizeof(line), &size);
+    char line[2 * SANDBOX_ERROR_MAX_BYTES];
+    text_line(e->text, strlen(e->text), line, sizeof(line));
     cli_say(line);
+}
+
+const struct text_style *cli_choose_style(int fd)
+{
+    const char *term = getenv("TERM");
+    if (!isatty(fd))
+        return NULL;
+    return term && strcmp(term, "dumb") ? &text_style_terminal : &text_style_plain;
 }

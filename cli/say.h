@@ -5,10 +5,17 @@
  */
 #pragma once
 
+#include "lib/text/shown.h"
 #include "sandbox/error.h"
 
 /* "glovebox: LINE", with the line ends that a raw terminal wants. */
 void cli_say(const char *line);
 
-/* Likewise for the text of e, made safe for a terminal. */
+/* Likewise for the text of e: one line that is safe to show, whatever names are in it. */
 void cli_say_error(const struct sandbox_error *e);
+
+/*
+ * How fd is to show what comes out of a sandbox: a terminal gets colours, unless TERM says that it
+ * knows none, and nothing else that would act on it. NULL when it is no terminal.
+ */
+const struct text_style *cli_choose_style(int fd);

@@ -15,9 +15,9 @@ void notices_init(struct notices *n, void (*say)(const char *line), int trace)
         .say = say,
         .line = BUF_INIT(LINE_MAX_BYTES),
         .trace = OUTLET_CLOSED,
-        /* Every byte of a packet may become four. */
-        .pending = BUF_INIT(4 * CONTROL_PACKET_MAX_BYTES + 1),
+        .pending = BUF_INIT(TEXT_SHOWN_MAX_BYTES(CONTROL_PACKET_MAX_BYTES)),
     };
+    text_shown_init(&n->shown, &text_style_plain);
     if (trace >= 0)
         outlet_open(&n->trace, trace);
 }
@@ -32,7 +32,7 @@ void notices_done(struct notices *n)
 void notices_say(struct notices *n, const char *prefix, const char *text, size_t size)
 {
     char line[LINE_MAX_BYTES * 4 + 64];
-    size_t prefix_size = strlen(prefix), escaped;
+    size_t prefix_size = strlen(prefix);
     n->log_bytes += size + 1;
     if (n->log_bytes > SANDBOX_LOG_MAX_BYTES) {
         if (!n->is_full)
@@ -43,8 +43,8 @@ void notices_say(struct notices *n, const char *prefix, const char *text, size_t
     while (size > 0 && text[size - 1] == '\n')
         size--;
     memcpy(line, prefix, prefix_size);
-    sandbox_text_escape(text, size, line + prefix_size, sizeof(line) - prefix_size, &escaped);
-    sandbox_text_escape(text, size, n->last_line, sizeof(n->last_line), &escaped);
+    text_line(text, size, line + prefix_size, sizeof(line) - prefix_size);
+    text_line(text, size, n->last_line, sizeof(n->last_line));
     n->say(line);
 }
 
@@ -80,13 +80,7 @@ void notices_take_trace(struct notices *n, const char *text, size_t size)
 {
     if (n->trace.fd < 0)
         return;
-    while (size > 0) {
-        char piece[4096];
-        size_t escaped, used = sandbox_text_escape(text, size, piece, sizeof(piece), &escaped);
-        buf_append(&n->pending, piece, escaped);
-        text += used;
-        size -= used;
-    }
+    text_shown_append(&n->shown, &n->pending, text, size);
     notices_write_trace(n, false);
 }
 

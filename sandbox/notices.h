@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * Text that comes out of the kernel process for people: lines of its log and of the trace. It may
- * hold what a guest chose, so that everything is escaped before anybody sees it; and it may be
- * much, so that the log has a ceiling and the trace is taken no faster than it can be written.
+ * hold what a guest chose, so that all of it is made safe to show; and it may be much, so that the
+ * log has a ceiling and the trace is taken no faster than it can be written.
  */
 #pragma once
 
 #include "lib/base/buf.h"
+#include "lib/text/shown.h"
 #include "sandbox/outlet.h"
 
 struct notices {
@@ -15,10 +16,11 @@ struct notices {
     struct buf line;
     uint64_t log_bytes; /* said so far */
     bool is_full;
-    char last_line[256]; /* escaped; "" while there is none */
+    char last_line[256]; /* as it was said; "" while there is none */
     /* the trace */
     struct outlet trace;
-    struct buf pending; /* escaped, of which trace_start bytes were written */
+    struct text_shown shown;
+    struct buf pending; /* as it is shown, of which trace_start bytes were written */
     size_t trace_start;
 };
 

@@ -10,10 +10,14 @@
  *     v                               v
  *   DONE                            DONE (error is set)
  *
+ * A sink that people look at may get the bytes as text that is safe to show; what that holds back
+ * comes at the end of the source.
+ *
  * Owns nothing: whoever made the descriptors closes them, when `done`.
  */
 #pragma once
 
+#include "lib/text/shown.h"
 #include "sandbox/outlet.h"
 
 #include <poll.h>
@@ -29,13 +33,18 @@ struct relay {
     void *userdata;
     char *data; /* RELAY_BUFFER_BYTES */
     size_t start, end;
-    uint64_t total_bytes; /* that were read */
+    struct text_shown shown; /* when style is set: what data is made of */
+    bool is_source_over;     /* DONE when the sink has taken the rest */
+    uint64_t total_bytes;    /* that were read */
     bool done;
     int error; /* negative errno of the sink; 0 at the end of the source */
 };
 
 /* sink: a descriptor to write to; or -1, and take is called with everything. 0 or -ENOMEM. */
 int relay_init(struct relay *r, int source, int sink, relay_take_fn take, void *userdata);
+
+/* From now on the sink gets what comes as text in that style, which is borrowed. */
+void relay_show(struct relay *r, const struct text_style *style);
 
 /* For a sink that is one of our own, non-blocking descriptors. */
 int relay_init_own(struct relay *r, int source, int sink);

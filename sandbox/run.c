@@ -252,15 +252,13 @@ static const char *advice(int status)
 
 static void note_failure(struct run *r, const struct control_packet *p, const char *text)
 {
-    size_t escaped;
     struct sandbox_outcome *o = r->outcome;
     r->is_ended_by_us = false;
     o->cause = SANDBOX_NOT_STARTED;
     o->exit_status = p->value >= 125 && p->value <= 127 ? p->value : SANDBOX_STATUS_FAILED;
-    sandbox_text_escape(text, p->text_size, o->message.text, sizeof(o->message.text) - 64,
-                        &escaped);
+    size_t size = text_line(text, p->text_size, o->message.text, sizeof(o->message.text) - 64);
     if (!strchr(o->message.text, ';'))
-        snprintf(o->message.text + escaped, sizeof(o->message.text) - escaped, "; %s",
+        snprintf(o->message.text + size, sizeof(o->message.text) - size, "; %s",
                  advice(o->exit_status));
     start_leaving(r);
 }
@@ -524,6 +522,10 @@ static int open_streams(struct run *r)
         error = relay_init(&r->errors, s->errors, io->errors, io->take_errors, io->errors_userdata);
     if (error == 0)
         error = relay_init(&r->log, s->log, -1, notices_take_log, &r->notices);
+    if (io->output_style)
+        relay_show(&r->output, io->output_style);
+    if (io->errors_style)
+        relay_show(&r->errors, io->errors_style);
     return error;
 }
 

@@ -60,6 +60,8 @@ struct sandbox_io {
     int output, errors; /* descriptors to write to; -1: the functions get it */
     relay_take_fn take_output, take_errors;
     void *output_userdata, *errors_userdata;
+    /* How the descriptors show the output to people; NULL: byte for byte. Borrowed. */
+    const struct text_style *output_style, *errors_style;
     int trace;          /* descriptor for the lines of the trace; -1: none */
     int64_t timeout_ns; /* 0: none */
     /* A line for the person who started it: a warning, or what the sandbox's kernel logged. */

@@ -748,6 +748,11 @@ class BadInput(Case):
             (["-t"], "--tty: standard input is not a terminal; leave -t out"),
             (["-it"], "--tty: standard input is not a terminal"),
             (["--json", "-t"], "--tty: not together with --json"),
+            (["--for-model", "-t"], "--tty: not together with --for-model"),
+            (["--for-model", "--raw"], "--raw: not together with --for-model"),
+            (["--output-limit", "1M"], "--output-limit: .*; add --json or --for-model"),
+            (["--json", "--output-limit", "0"], "--output-limit 0: '0' is not a size"),
+            (["--json", "--output-limit", "257M"], "more than 256M can't be kept"),
         ]
         for words, pattern in cases:
             with self.subTest(words):

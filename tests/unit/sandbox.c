@@ -213,18 +213,6 @@ TEST(releases)
                "full speed)");
 }
 
-TEST(text_of_strangers_is_escaped)
-{
-    char out[32];
-    size_t size;
-    EXPECT_EQ(sandbox_text_escape("a\tb\n\033[31m\xff\177", 11, out, sizeof(out), &size), 11);
-    EXPECT_STR(out, "a\tb\n\\x1b[31m\\xff\\x7f");
-    EXPECT_EQ(sandbox_text_escape("abc", 3, out, 3, &size), 2);
-    EXPECT_STR(out, "ab");
-    EXPECT_EQ(sandbox_text_escape("a\001", 2, out, 5, &size), 1);
-    EXPECT_STR(out, "a");
-}
-
 static char said[16][256];
 static int said_count;
 
@@ -368,6 +356,57 @@ TEST(a_relay_to_a_socket_that_nobody_reads_does_not_block)
         step(&r);
     }
     EXPECT_TRUE(relay_sink_events(&r) == POLLOUT);
+    relay_done(&r);
+}
+
+TEST(a_relay_shows_what_comes)
+{
+    int in[2], out[2];
+    struct relay r;
+    char got[64] = "";
+    ASSERT_EQ(pipe(in), 0);
+    ASSERT_EQ(pipe(out), 0);
+    ASSERT_EQ(relay_init(&r, in[0], out[1], NULL, NULL), 0);
+    relay_show(&r, &text_style_terminal);
+    EXPECT_EQ(write(in[1], "\x1b[31", 4), 4);
+    step(&r);
+    EXPECT_EQ(relay_sink_events(&r), 0); /* it may become a colour */
+    EXPECT_EQ(write(in[1], "mx\x1b]0;t\a\x1b[3", 11), 11);
+    step(&r);
+    close(in[1]);
+    step(&r);
+    EXPECT_TRUE(r.done);
+    EXPECT_EQ(r.error, 0);
+    EXPECT_EQ(r.total_bytes, 15);
+    ASSERT_GT(read(out[0], got, sizeof(got) - 1), 0);
+    EXPECT_STR(got, "\x1b[31mx\\x1b]0;t\\x07\\x1b[3\x1b[0m");
+    relay_done(&r);
+}
+
+TEST(a_relay_shows_the_end_to_a_slow_reader)
+{
+    int in[2], out[2];
+    struct relay r;
+    char piece[4096];
+    size_t written = 0, back = 0, escapes = 0;
+    memset(piece, '\b', sizeof(piece));
+    ASSERT_EQ(pipe2(in, O_NONBLOCK), 0);
+    ASSERT_EQ(pipe(out), 0);
+    ASSERT_EQ(relay_init(&r, in[0], out[1], NULL, NULL), 0);
+    relay_show(&r, &text_style_plain);
+    for (ssize_t n; (n = write(in[1], piece, sizeof(piece))) > 0; written += (size_t)n)
+        step(&r);
+    close(in[1]);
+    while (!r.done || back < 4 * written) {
+        ssize_t n = read(out[0], piece, sizeof(piece));
+        ASSERT_GT(n, 0);
+        back += (size_t)n;
+        for (ssize_t i = 0; i < n; i++)
+            escapes += piece[i] == '\\';
+        step(&r);
+    }
+    EXPECT_EQ(back, 4 * written);
+    EXPECT_EQ(escapes, written);
     relay_done(&r);
 }
 
