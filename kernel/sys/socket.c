@@ -31,6 +31,9 @@ int socket_call_begin(struct call *c, struct socket_call *ret)
 static void release_call(struct call *c)
 {
     struct socket_call *sc = c->state;
+    if (sc->part)
+        received_done(&sc->part->received);
+    free(sc->part);
     file_put(sc->file);
     free(sc);
 }

@@ -7,13 +7,22 @@
 
 #include "kernel/net/socket.h"
 
+/* What came with the bytes of a message whose rest is waited for; and the header as it was given.
+ */
+struct socket_part {
+    struct received received;
+    socklen_t name_size;
+    size_t control_size;
+};
+
 /* Kept in c->state while the call is parked. */
 struct socket_call {
     struct file *file; /* counted while parked */
     struct socket *socket;
     uint64_t done; /* bytes of the current message that earlier runs have transferred */
     int64_t deadline_ns;
-    int first_error; /* connect(2): what the first run would have answered */
+    int first_error;          /* connect(2): what the first run would have answered */
+    struct socket_part *part; /* recv(2) and kin, where `done` is not 0; the kept call's */
 };
 
 /* The socket of descriptor argument 0, or what was parked. -EBADF, -ENOTSOCK. */

@@ -3,8 +3,9 @@
  * send(2), recv(2) and their kin.
  *
  * A blocking transfer on a stream may take several runs of the handler: the bytes that are done
- * stand in struct socket_call (and, for what a signal interrupts, in c->progress). Ancillary data
- * and the address are read by the run that transfers the first byte.
+ * stand in struct socket_call (and, for what a signal interrupts, in c->progress). What is to be
+ * sent beside them is read by the run that transfers the first byte; what was received beside them
+ * is kept in struct socket_part.
  */
 #include "kernel/sys/ancillary.h"
 #include "kernel/sys/args.h"
@@ -202,6 +203,41 @@ static bool wants_more(const struct socket *s, const struct uio *u, int flags,
            u->left > 0 && !s->error;
 }
 
+static void set_part(struct call *c, struct socket_call *sc, struct socket_part *part)
+{
+    struct socket_call *kept = c->state;
+    sc->part = kept->part = part;
+}
+
+/* A run goes on with what came before. */
+static void take_part(struct call *c, struct socket_call *sc, struct received *r)
+{
+    if (!sc->part)
+        return;
+    *r = sc->part->received;
+    free(sc->part);
+    set_part(c, sc, NULL);
+}
+
+/* Waits for more on r->wait. Where that can't be, a part that has come is all. */
+static long wait_for_more(struct call *c, struct socket_call *sc, struct received *r)
+{
+    struct socket_part *part = NULL;
+    if (sc->done > 0 && !(part = malloc(sizeof(*part))))
+        return (long)sc->done;
+    long result = socket_call_park(c, sc, r->wait, sc->socket->receive_timeout_ns);
+    if (result != CALL_PARKED) {
+        free(part);
+        return sc->done > 0 ? (long)sc->done : result;
+    }
+    if (part) {
+        *part = (struct socket_part){.received = *r};
+        r->rights = NULL; /* transferred */
+        set_part(c, sc, part);
+    }
+    return result;
+}
+
 /* Bytes, an error, CALL_PARKED. A datagram's full size with MSG_TRUNC. */
 static long take(struct call *c, struct socket_call *sc, struct uio *u, int flags,
                  struct received *r)
@@ -209,11 +245,12 @@ static long take(struct call *c, struct socket_call *sc, struct uio *u, int flag
     struct socket *s = sc->socket;
     bool waits = socket_call_waits(c, sc) && !(flags & MSG_DONTWAIT);
     skip(u, sc->done);
+    take_part(c, sc, r);
     for (;;) {
         r->wait = NULL;
         ssize_t n = s->ops->receive(s, u, waits ? flags : flags | MSG_DONTWAIT, r);
         if (n == -EAGAIN && r->wait && waits)
-            return socket_call_park(c, sc, r->wait, s->receive_timeout_ns);
+            return wait_for_more(c, sc, r);
         if (n < 0)
             return sc->done > 0 ? (long)sc->done : n;
         sc->done += (uint64_t)n;
@@ -269,18 +306,37 @@ static int write_header(struct call *c, struct gaddr at, const struct message_vi
     return r;
 }
 
+/*
+ * The header is input and output. A call that waits leaves it as it is, unless it has a part
+ * already: a signal may end it now, and nothing but the bytes is given then. The next run must know
+ * the sizes that were given.
+ */
+static void write_header_of_part(struct call *c, struct socket_part *part, struct gaddr at,
+                                 const struct msghdr *h, const struct message_view *v, int flags)
+{
+    const struct ancillary_room untouched = {.left = v->control_size};
+    part->name_size = h->msg_namelen;
+    part->control_size = h->msg_controllen;
+    write_header(c, at, v, &part->received, untouched, flags);
+}
+
 static long receive_header(struct call *c, struct socket_call *sc, struct gaddr at, int flags)
 {
     struct msghdr h;
     struct message_view v;
     struct received m = {.flags = 0};
     int r = call_read(c, &h, at, sizeof(h));
+    if (r == 0 && sc->part) {
+        h.msg_namelen = sc->part->name_size;
+        h.msg_controllen = sc->part->control_size;
+    }
     if (r == 0)
         r = view_init(c, &h, &v);
     if (r < 0)
         return r;
     long result = take(c, sc, &v.uio, flags, &m);
-    /* A call that waits leaves the header as it is: the next run reads its sizes again. */
+    if (result == CALL_PARKED && sc->part)
+        write_header_of_part(c, sc->part, at, &h, &v, flags);
     if (result >= 0) {
         struct ancillary_room room = {.at = v.control, .left = v.control_size};
         ancillary_write(c, sc->socket, &m, &room, flags & MSG_CMSG_CLOEXEC);

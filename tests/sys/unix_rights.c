@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/sys/sockets.h"
 
+#include <sys/time.h>
+
 #define RIGHTS_MAX 253
 
 union control {
@@ -536,6 +538,150 @@ TEST(other_credentials_end_a_read_of_a_stream)
     EXPECT_EQ(u.pid, pid);
     ASSERT_TRUE(receive_creds(pair[1], &u));
     EXPECT_EQ(u.pid, getpid());
+}
+
+/* ---- a read with MSG_WAITALL that gets its bytes one after the other ---- */
+
+/* A child that writes, waits until the reader is likely to wait, does `later`, and ends. */
+static pid_t writer(const char *first, void (*later)(void))
+{
+    pid_t pid = fork();
+    if (pid != 0)
+        return pid;
+    close(pair[1]);
+    if (write(pair[0], first, strlen(first)) != (ssize_t)strlen(first))
+        _exit(1);
+    usleep(30000);
+    if (later)
+        later();
+    _exit(0);
+}
+
+/* Reads 6 bytes; *ret_pid: whose credentials came with them. */
+static ssize_t read_all_of_six(pid_t *ret_pid, int *ret_fd)
+{
+    struct msghdr h = header(6, sizeof(control));
+    ssize_t n = recvmsg(pair[1], &h, MSG_WAITALL);
+    *ret_pid = *ret_fd = -1;
+    for (struct cmsghdr *c = CMSG_FIRSTHDR(&h); n >= 0 && c; c = CMSG_NXTHDR(&h, c)) {
+        struct ucred u;
+        if (c->cmsg_type == SCM_RIGHTS)
+            memcpy(ret_fd, CMSG_DATA(c), sizeof(*ret_fd));
+        memcpy(&u, CMSG_DATA(c), sizeof(u));
+        if (c->cmsg_type == SCM_CREDENTIALS)
+            *ret_pid = u.pid;
+    }
+    return n;
+}
+
+static void open_pair_with_creds(void)
+{
+    open_pair(SOCK_STREAM);
+    set_int(pair[1], SOL_SOCKET, SO_PASSCRED, 1);
+}
+
+static void write_def(void)
+{
+    write(pair[0], "def", 3);
+}
+
+TEST(waitall_gives_the_credentials_of_its_bytes)
+{
+    pid_t from;
+    int fd;
+    open_pair_with_creds();
+    pid_t pid = writer("abc", write_def);
+    close(pair[0]);
+    EXPECT_EQ(read_all_of_six(&from, &fd), 6);
+    EXPECT_EQ(from, pid);
+    waitpid(pid, NULL, 0);
+}
+
+TEST(waitall_gives_the_credentials_of_its_bytes_at_the_end_of_the_stream)
+{
+    pid_t from;
+    int fd;
+    open_pair_with_creds();
+    pid_t pid = writer("abc", NULL);
+    close(pair[0]);
+    EXPECT_EQ(read_all_of_six(&from, &fd), 3);
+    EXPECT_EQ(from, pid);
+    waitpid(pid, NULL, 0);
+}
+
+static void write_def_in_a_child(void)
+{
+    pid_t pid = fork();
+    if (pid == 0) {
+        write_def();
+        _exit(0);
+    }
+    waitpid(pid, NULL, 0);
+}
+
+TEST(waitall_stops_at_other_credentials)
+{
+    pid_t from;
+    int fd;
+    open_pair_with_creds();
+    pid_t pid = writer("abc", write_def_in_a_child);
+    close(pair[0]);
+    EXPECT_EQ(read_all_of_six(&from, &fd), 3);
+    EXPECT_EQ(from, pid);
+    EXPECT_EQ(read_all_of_six(&from, &fd), 3);
+    EXPECT_NE(from, pid);
+    EXPECT_GT(from, 0);
+    waitpid(pid, NULL, 0);
+}
+
+static void send_standard_input(void)
+{
+    send_fd(pair[0], 0);
+}
+
+TEST(waitall_gives_the_files_that_end_it)
+{
+    pid_t from;
+    int fd;
+    open_pair_with_creds();
+    pid_t pid = writer("abc", send_standard_input);
+    close(pair[0]);
+    EXPECT_EQ(read_all_of_six(&from, &fd), 4);
+    EXPECT_EQ(from, pid);
+    EXPECT_GE(fd, 0);
+    waitpid(pid, NULL, 0);
+}
+
+static void nothing(int sig)
+{
+}
+
+TEST(waitall_that_a_signal_ends_gives_the_bytes_alone)
+{
+    const struct sigaction a = {.sa_handler = nothing};
+    const struct itimerval again_and_again = {{0, 20000}, {0, 20000}}, none = {{0, 0}, {0, 0}};
+    open_pair_with_creds();
+    EXPECT_EQ(write(pair[0], "abc", 3), 3);
+    sigaction(SIGALRM, &a, NULL);
+    setitimer(ITIMER_REAL, &again_and_again, NULL);
+    struct msghdr h = header(6, sizeof(control));
+    EXPECT_EQ(recvmsg(pair[1], &h, MSG_WAITALL), 3);
+    setitimer(ITIMER_REAL, &none, NULL);
+    EXPECT_EQ(h.msg_controllen, 0);
+    EXPECT_EQ(h.msg_flags, 0);
+    EXPECT_EQ(memcmp(text, "abc", 3), 0);
+}
+
+TEST(waitall_that_times_out_gives_what_came_with_its_bytes)
+{
+    const struct timeval soon = {0, 50000};
+    pid_t from;
+    int fd;
+    open_pair_with_creds();
+    setsockopt(pair[1], SOL_SOCKET, SO_RCVTIMEO, &soon, sizeof(soon));
+    EXPECT_EQ(write(pair[0], "abc", 3), 3);
+    EXPECT_EQ(read_all_of_six(&from, &fd), 3);
+    EXPECT_EQ(from, getpid());
 }
 
 TEST(files_and_credentials_come_together)
