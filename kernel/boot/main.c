@@ -25,6 +25,7 @@
 #include <sys/prctl.h>
 #include <sys/random.h>
 #include <sys/resource.h>
+#include <sys/sysinfo.h>
 #include <sys/wait.h>
 
 struct kernel kernel;
@@ -67,15 +68,30 @@ static _noreturn_ void fail(int status, const char *text)
     _exit(status);
 }
 
+/* Without a limit, programs are told what the machine has. */
+static uint64_t machine_memory_bytes(void)
+{
+    struct sysinfo s;
+    return sysinfo(&s) < 0 ? 0 : (uint64_t)s.totalram * s.mem_unit;
+}
+
+static void fill_limits(const struct spec_limits *l)
+{
+    struct kernel_config *c = &kernel.config;
+    c->memory_bytes = l->memory_bytes ? l->memory_bytes : machine_memory_bytes();
+    c->disk_bytes = l->disk_bytes ? l->disk_bytes : UINT64_MAX;
+    c->inode_count = l->inodes ? l->inodes : UINT64_MAX;
+    c->thread_count = l->pids ? MIN(l->pids, (unsigned)LIMIT_THREADS) : LIMIT_THREADS;
+    c->cpu_thousandths = l->cpu_thousandths;
+}
+
 static void fill_config(const struct spec *spec)
 {
     uint64_t seed;
     snprintf(kernel.config.hostname, sizeof(kernel.config.hostname), "%s", spec->hostname);
     snprintf(kernel.config.domainname, sizeof(kernel.config.domainname), "(none)");
-    kernel.config.cpu_count = (int)spec->cpus;
-    kernel.config.memory_bytes = spec->limits.memory_bytes;
-    kernel.config.disk_bytes = spec->limits.disk_bytes;
-    kernel.config.inode_count = spec->limits.inodes;
+    fill_limits(&spec->limits);
+    kernel.config.cpu_count = (int)MAX(spec->cpus, 1u);
     kernel.config.trace = spec->trace;
     kernel.boot_monotonic_ns = clock_monotonic_ns();
     kernel.boot_realtime_ns = clock_realtime_ns();

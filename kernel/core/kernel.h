@@ -10,7 +10,7 @@
 #include "lib/base/list.h"
 
 /* Named limits: everything that a guest can make grow stands here. */
-#define LIMIT_THREADS       4096 /* tasks of one sandbox */
+#define LIMIT_THREADS       32768 /* tasks of one sandbox, however many it may have */
 #define LIMIT_DENTRIES      2000000
 #define LIMIT_FILES         1000000 /* open file descriptions */
 #define LIMIT_LOCKS         262144  /* record locks and flocks: past it ENOLCK */
@@ -49,9 +49,11 @@
 struct kernel_config {
     char hostname[65];
     char domainname[65];
-    int cpu_count;
-    uint64_t memory_bytes; /* what programs are told */
-    uint64_t disk_bytes;   /* of the private layer */
+    int cpu_count;            /* what programs are told */
+    unsigned cpu_thousandths; /* of one processor, for all together; 0: no limit */
+    size_t thread_count;      /* processes and threads together: EAGAIN past it */
+    uint64_t memory_bytes;    /* what programs are told */
+    uint64_t disk_bytes;      /* of the private layer; UINT64_MAX: no limit */
     uint64_t inode_count;
     bool trace;
 };

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kernel/proc/limits.h"
 
+#include "kernel/core/kernel.h"
 #include "kernel/host/host.h"
 #include "kernel/proc/timers.h"
 
@@ -14,7 +15,7 @@ void limits_defaults(struct rlimit limits[RLIM_NLIMITS])
         limits[i] = (struct rlimit){RLIM_INFINITY, RLIM_INFINITY};
     limits[RLIMIT_STACK].rlim_cur = 8 * MIB;
     limits[RLIMIT_CORE].rlim_cur = 0;
-    limits[RLIMIT_NPROC] = (struct rlimit){512, 512};
+    limits[RLIMIT_NPROC] = (struct rlimit){kernel.config.thread_count, kernel.config.thread_count};
     limits[RLIMIT_NOFILE] = (struct rlimit){1024, FD_LIMIT};
     limits[RLIMIT_MEMLOCK] = (struct rlimit){8 * MIB, 8 * MIB};
     limits[RLIMIT_SIGPENDING] = (struct rlimit){SIGNAL_QUEUE_MAX, SIGNAL_QUEUE_MAX};

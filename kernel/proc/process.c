@@ -564,6 +564,12 @@ void process_reap(struct process *p)
 
 /* ---- small services ---- */
 
+size_t process_count_tasks(void)
+{
+    size_t total = thread_total + embryo_total + process_zombies;
+    return total > 0 ? total - 1 : 0;
+}
+
 int thread_walk_base(struct thread *t, int dirfd, struct walk_base *ret)
 {
     *ret = (struct walk_base){.root = t->fs->root, .base = t->fs->cwd, .cred = t->cred};

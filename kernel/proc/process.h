@@ -151,6 +151,12 @@ extern size_t thread_total;
 extern size_t process_zombies; /* ended, and their parents have not waited */
 extern size_t process_ending; /* processes whose end is known and that the host has not ended yet */
 
+/*
+ * Processes and threads that count for the sandbox's limit: all but the init, with those that are
+ * on their way and those that were not waited for.
+ */
+size_t process_count_tasks(void);
+
 /* By sandbox pid or tid; NULL. thread_find_host: by the host's tid. */
 struct process *process_find(pid_t pid);
 struct thread *thread_find(pid_t tid);

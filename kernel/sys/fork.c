@@ -7,6 +7,7 @@
 #include "kernel/proc/embryo.h"
 #include "kernel/sys/handlers.h"
 
+#include <linux/capability.h>
 #include <sched.h>
 
 #define CLONE_NAMESPACES                                                                          \
@@ -32,6 +33,16 @@ static long check_flags(uint64_t flags)
     return 0;
 }
 
+/* The init makes the sandbox's programs, and counts for none of them. */
+static bool may_add_task(const struct thread *t)
+{
+    size_t total = process_count_tasks();
+    if (t->process == process_init)
+        return true;
+    return total < kernel.config.thread_count && (total < process_limit(t->process, RLIMIT_NPROC) ||
+                                                  cred_has_cap(t->cred, CAP_SYS_RESOURCE));
+}
+
 static long clone_thread(struct call *c, uint64_t flags)
 {
     struct thread *t = c->thread;
@@ -39,10 +50,8 @@ static long clone_thread(struct call *c, uint64_t flags)
     long r = check_flags(flags);
     if (r < 0)
         return r;
-    size_t total = thread_total + embryo_total + process_zombies;
-    if (total >= LIMIT_THREADS ||
-        (total >= process_limit(p, RLIMIT_NPROC) && !cred_has_cap(t->cred, 24)))
-        return -EAGAIN; /* 24: CAP_SYS_RESOURCE */
+    if (!may_add_task(t))
+        return -EAGAIN;
     process_settle_embryo(p);
     struct waitq *wait = embryo_in_the_way(p, flags);
     if (wait) {
@@ -84,8 +93,8 @@ long sys_get_robust_list(struct call *c)
     struct thread *t = call_int(c, 0) == 0 ? c->thread : thread_find(call_int(c, 0));
     if (!t || t->dead)
         return -ESRCH;
-    if (t->process != c->thread->process && !cred_has_cap(c->thread->cred, 19))
-        return -EPERM; /* 19: CAP_SYS_PTRACE */
+    if (t->process != c->thread->process && !cred_has_cap(c->thread->cred, CAP_SYS_PTRACE))
+        return -EPERM;
     uint64_t size = 24;
     if (call_write(c, call_addr(c, 2), &size, sizeof(size)) < 0)
         return -EFAULT;

@@ -2,6 +2,7 @@
 /*
  * The layer as a whole, and what the kernel puts into it at start-up.
  */
+#include "kernel/core/kernel.h"
 #include "kernel/fs/layer/layer.h"
 
 #include <fcntl.h>
@@ -15,10 +16,25 @@ static uint64_t left_of(uint64_t max, uint64_t used)
     return max > used ? max - used : 0;
 }
 
+/* The budget; where it has no end, the host's file system has one. */
+static struct storage_budget real_budget(const struct storage_budget *b)
+{
+    struct storage_budget real = *b;
+    struct statfs host;
+    if ((b->max_bytes != UINT64_MAX && b->max_inodes != UINT64_MAX) ||
+        !hostfd_is_open(kernel.store_dir) || fstatfs(kernel.store_dir.n, &host) < 0)
+        return real;
+    if (b->max_bytes == UINT64_MAX)
+        real.max_bytes = b->used_bytes + host.f_bavail * (uint64_t)host.f_bsize;
+    if (b->max_inodes == UINT64_MAX)
+        real.max_inodes = b->used_inodes + host.f_ffree;
+    return real;
+}
+
 static int layer_statfs(struct super *s, struct statfs *ret)
 {
     const struct content_account *a = &((struct layer *)s->private)->account;
-    const struct storage_budget *b = a->budget;
+    const struct storage_budget real = real_budget(a->budget), *b = &real;
     uint64_t max = MIN(b->max_bytes, a->max_bytes);
     uint64_t budget_left = left_of(b->max_bytes, b->used_bytes);
     uint64_t own_left = left_of(a->max_bytes, a->used_bytes);

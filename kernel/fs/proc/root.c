@@ -32,8 +32,10 @@ static const char filesystems_text[] = "nodev\tsysfs\nnodev\ttmpfs\nnodev\tproc\
 static const char devices_text[] = "Character devices:\n  1 mem\n  5 /dev/tty\n  5 /dev/ptmx\n"
                                    "128 ptm\n136 pts\n\nBlock devices:\n";
 
+/* The JVM takes a machine without one of the first four for one without limits. */
 static const char cgroups_text[] = "#subsys_name\thierarchy\tnum_cgroups\tenabled\n"
-                                   "cpu\t0\t1\t1\nmemory\t0\t1\t1\npids\t0\t1\t1\n";
+                                   "cpuset\t0\t1\t1\ncpu\t0\t1\t1\ncpuacct\t0\t1\t1\n"
+                                   "memory\t0\t1\t1\npids\t0\t1\t1\n";
 
 static const struct pseudo_entry root_children[] = {
     PSEUDO_TEXT("cgroups", cgroups_text),

@@ -82,6 +82,11 @@ static int show_pid_max(const struct pseudo_node *n, struct buf *b)
     return 0;
 }
 
+static int show_threads_max(const struct pseudo_node *n, struct buf *b)
+{
+    return buf_printf(b, "%zu\n", kernel.config.thread_count);
+}
+
 static int show_file_nr(const struct pseudo_node *n, struct buf *b)
 {
     buf_printf(b, "%zu\t0\t%d\n", file_count(), LIMIT_FILES);
@@ -125,7 +130,7 @@ static const struct pseudo_entry kernel_children[] = {
     VALUE("ngroups_max", STRING(CRED_GROUPS_MAX)),
     VALUE("cap_last_cap", "40"),
     PSEUDO_SHOWN("pid_max", show_pid_max),
-    VALUE("threads-max", STRING(LIMIT_THREADS)),
+    PSEUDO_SHOWN("threads-max", show_threads_max),
     VALUE("randomize_va_space", "2"),
     VALUE("overflowuid", "65534"),
     VALUE("overflowgid", "65534"),

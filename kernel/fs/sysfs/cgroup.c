@@ -14,7 +14,10 @@
 
 static int show_cpu_max(const struct pseudo_node *n, struct buf *b)
 {
-    return buf_printf(b, "%ld %d\n", (long)MAX(kernel.config.cpu_count, 1) * CPU_PERIOD_USEC,
+    if (kernel.config.cpu_thousandths == 0)
+        return buf_printf(b, "max %d\n", CPU_PERIOD_USEC);
+    return buf_printf(b, "%lu %d\n",
+                      (uint64_t)kernel.config.cpu_thousandths * CPU_PERIOD_USEC / 1000,
                       CPU_PERIOD_USEC);
 }
 
@@ -59,12 +62,12 @@ static int show_memory_stat(const struct pseudo_node *n, struct buf *b)
 
 static int show_pids_max(const struct pseudo_node *n, struct buf *b)
 {
-    return buf_printf(b, "%d\n", LIMIT_THREADS);
+    return buf_printf(b, "%zu\n", kernel.config.thread_count);
 }
 
 static int show_pids_current(const struct pseudo_node *n, struct buf *b)
 {
-    return buf_printf(b, "%zu\n", thread_total);
+    return buf_printf(b, "%zu\n", process_count_tasks());
 }
 
 static int show_procs(const struct pseudo_node *n, struct buf *b)
