@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kernel/host/filter.h"
 
-#include <linux/audit.h>
+#include "kernel/arch/x86_64/arch.h"
+#include "lib/seal/bpf.h"
+
 #include <linux/futex.h>
 #include <linux/membarrier.h>
-#include <linux/seccomp.h>
 #include <sys/mman.h>
-
-#include "kernel/arch/x86_64/arch.h"
 
 /* Advices that act on the caller's own pages only; MADV_REMOVE, HWPOISON, MERGEABLE are not here.
  */
@@ -54,113 +53,83 @@ static const uint32_t harmless_arch_prctls[] = {ARCH_SET_FS_CODE, ARCH_GET_FS_CO
      MAP_STACK | MAP_32BIT | MAP_GROWSDOWN | MAP_DENYWRITE | MAP_EXECUTABLE | MAP_POPULATE |      \
      MAP_NONBLOCK)
 
-struct builder {
-    struct sock_filter *program;
-    size_t size, capacity;
-    struct filter_marks marks;
-};
-
-static void emit(struct builder *b, uint16_t code, uint8_t jt, uint8_t jf, uint32_t k)
-{
-    if (b->size < b->capacity)
-        b->program[b->size] = (struct sock_filter){code, jt, jf, k};
-    b->size++;
-}
-
-static void emit_return(struct builder *b, uint32_t action)
-{
-    emit(b, BPF_RET | BPF_K, 0, 0, action);
-}
-
-static void emit_load_argument(struct builder *b, int i)
-{
-    emit(b, BPF_LD | BPF_W | BPF_ABS, 0, 0,
-         (uint32_t)(offsetof(struct seccomp_data, args) + 8 * (size_t)i));
-}
-
-/* The upper half of an argument, on a little-endian machine. */
-static void emit_load_upper(struct builder *b, int i)
-{
-    emit(b, BPF_LD | BPF_W | BPF_ABS, 0, 0,
-         (uint32_t)(offsetof(struct seccomp_data, args) + 8 * (size_t)i + 4));
-}
-
-static void emit_mmap(struct builder *b)
+static void emit_mmap(struct bpf *b, uint32_t mark)
 {
     /* Of a file: the loader stub's, exactly as it makes them. */
-    emit_load_argument(b, 3);
-    emit(b, BPF_JMP | BPF_JSET | BPF_K, 5, 0, MAP_ANONYMOUS);
-    emit(b, BPF_JMP | BPF_JEQ | BPF_K, 0, 3, MAP_PRIVATE | MAP_FIXED_NOREPLACE);
-    emit_load_upper(b, 4);
-    emit(b, BPF_JMP | BPF_JEQ | BPF_K, 0, 1, b->marks.map);
-    emit_return(b, SECCOMP_RET_ALLOW);
-    emit_return(b, SECCOMP_RET_USER_NOTIF);
+    bpf_emit_load_lower(b, 3);
+    bpf_emit(b, BPF_JMP | BPF_JSET | BPF_K, 5, 0, MAP_ANONYMOUS);
+    bpf_emit(b, BPF_JMP | BPF_JEQ | BPF_K, 0, 3, MAP_PRIVATE | MAP_FIXED_NOREPLACE);
+    bpf_emit_load_upper(b, 4);
+    bpf_emit(b, BPF_JMP | BPF_JEQ | BPF_K, 0, 1, mark);
+    bpf_emit_return(b, SECCOMP_RET_ALLOW);
+    bpf_emit_return(b, SECCOMP_RET_USER_NOTIF);
     /* Anonymous: no flag beyond the harmless ones (MAP_HUGETLB, MAP_LOCKED, MAP_SYNC ...). */
-    emit(b, BPF_JMP | BPF_JSET | BPF_K, 0, 1, ~(uint32_t)HARMLESS_MMAP_FLAGS);
-    emit_return(b, SECCOMP_RET_USER_NOTIF);
-    emit_return(b, SECCOMP_RET_ALLOW);
+    bpf_emit(b, BPF_JMP | BPF_JSET | BPF_K, 0, 1, ~(uint32_t)HARMLESS_MMAP_FLAGS);
+    bpf_emit_return(b, SECCOMP_RET_USER_NOTIF);
+    bpf_emit_return(b, SECCOMP_RET_ALLOW);
 }
 
-static void emit_sigaction(struct builder *b)
+static void emit_sigaction(struct bpf *b, uint64_t mark)
 {
-    emit_load_argument(b, 5);
-    emit(b, BPF_JMP | BPF_JEQ | BPF_K, 0, 3, (uint32_t)b->marks.handler);
-    emit_load_upper(b, 5);
-    emit(b, BPF_JMP | BPF_JEQ | BPF_K, 0, 1, (uint32_t)(b->marks.handler >> 32));
-    emit_return(b, SECCOMP_RET_ALLOW);
-    emit_return(b, SECCOMP_RET_USER_NOTIF);
+    bpf_emit_load_lower(b, 5);
+    bpf_emit(b, BPF_JMP | BPF_JEQ | BPF_K, 0, 3, (uint32_t)mark);
+    bpf_emit_load_upper(b, 5);
+    bpf_emit(b, BPF_JMP | BPF_JEQ | BPF_K, 0, 1, (uint32_t)(mark >> 32));
+    bpf_emit_return(b, SECCOMP_RET_ALLOW);
+    bpf_emit_return(b, SECCOMP_RET_USER_NOTIF);
 }
 
 /* Allow when the loaded word is one of values, notify else. */
-static void emit_allow_values(struct builder *b, const uint32_t *values, size_t count)
+static void emit_allow_values(struct bpf *b, const uint32_t *values, size_t count)
 {
     for (size_t i = 0; i < count; i++)
-        emit(b, BPF_JMP | BPF_JEQ | BPF_K, (uint8_t)(count - i), 0, values[i]);
-    emit_return(b, SECCOMP_RET_USER_NOTIF);
-    emit_return(b, SECCOMP_RET_ALLOW);
+        bpf_emit(b, BPF_JMP | BPF_JEQ | BPF_K, (uint8_t)(count - i), 0, values[i]);
+    bpf_emit_return(b, SECCOMP_RET_USER_NOTIF);
+    bpf_emit_return(b, SECCOMP_RET_ALLOW);
 }
 
-static void emit_rule(struct builder *b, enum filter_rule rule)
+static void emit_rule(struct bpf *b, enum filter_rule rule, const struct filter_marks *marks)
 {
     switch (rule) {
     case HOST_ALWAYS:
-        emit_return(b, SECCOMP_RET_ALLOW);
+        bpf_emit_return(b, SECCOMP_RET_ALLOW);
         return;
     case HOST_MMAP:
-        emit_mmap(b);
+        emit_mmap(b, marks->map);
         return;
     case HOST_SIGACTION:
-        emit_sigaction(b);
+        emit_sigaction(b, marks->handler);
         return;
     case HOST_MADVISE:
-        emit_load_argument(b, 2);
+        bpf_emit_load_lower(b, 2);
         emit_allow_values(b, harmless_advices, ARRAY_SIZE(harmless_advices));
         return;
     case HOST_FUTEX:
-        emit_load_argument(b, 1);
-        emit(b, BPF_ALU | BPF_AND | BPF_K, 0, 0,
-             ~(uint32_t)(FUTEX_PRIVATE_FLAG | FUTEX_CLOCK_REALTIME));
+        bpf_emit_load_lower(b, 1);
+        bpf_emit(b, BPF_ALU | BPF_AND | BPF_K, 0, 0,
+                 ~(uint32_t)(FUTEX_PRIVATE_FLAG | FUTEX_CLOCK_REALTIME));
         emit_allow_values(b, harmless_futex_ops, ARRAY_SIZE(harmless_futex_ops));
         return;
     case HOST_ARCH_PRCTL:
-        emit_load_argument(b, 0);
+        bpf_emit_load_lower(b, 0);
         emit_allow_values(b, harmless_arch_prctls, ARRAY_SIZE(harmless_arch_prctls));
         return;
     case HOST_MEMBARRIER:
-        emit_load_argument(b, 0);
+        bpf_emit_load_lower(b, 0);
         emit_allow_values(b, harmless_membarriers, ARRAY_SIZE(harmless_membarriers));
         return;
     }
 }
 
-static void emit_action(struct builder *b, const struct filter_entry *e)
+static void emit_action(struct bpf *b, const struct filter_entry *e,
+                        const struct filter_marks *marks)
 {
     if (e->action == FILTER_HOST)
-        emit_rule(b, e->rule);
+        emit_rule(b, e->rule, marks);
     else if (e->action == FILTER_REFUSE)
-        emit_return(b, SECCOMP_RET_ERRNO | ((uint32_t)e->error & SECCOMP_RET_DATA));
+        bpf_emit_return(b, SECCOMP_RET_ERRNO | ((uint32_t)e->error & SECCOMP_RET_DATA));
     else
-        emit_return(b, SECCOMP_RET_USER_NOTIF);
+        bpf_emit_return(b, SECCOMP_RET_USER_NOTIF);
 }
 
 static bool is_same_action(const struct filter_entry *a, const struct filter_entry *b)
@@ -171,32 +140,30 @@ static bool is_same_action(const struct filter_entry *a, const struct filter_ent
            (a->action == FILTER_REFUSE && a->error == b->error);
 }
 
-/*
- * A binary search over runs of numbers with the same action. Jumps of BPF reach 255 instructions,
- * so a far "greater or equal" is a short conditional over an unconditional jump, patched
- * afterwards.
- */
-static void emit_search(struct builder *b, const struct filter_entry *entries, const size_t *starts,
-                        size_t first, size_t count)
+struct table {
+    const struct filter_entry *entries;
+    const size_t *starts; /* of runs of numbers with the same action */
+    const struct filter_marks *marks;
+};
+
+/* A binary search over the runs. */
+static void emit_search(struct bpf *b, const struct table *t, size_t first, size_t count)
 {
     if (count == 1) {
-        emit_action(b, &entries[starts[first]]);
+        emit_action(b, &t->entries[t->starts[first]], t->marks);
         return;
     }
     size_t half = count / 2;
-    emit(b, BPF_JMP | BPF_JGE | BPF_K, 0, 1, (uint32_t)starts[first + half]);
-    size_t jump = b->size;
-    emit(b, BPF_JMP | BPF_JA, 0, 0, 0);
-    emit_search(b, entries, starts, first, half);
-    if (jump < b->capacity)
-        b->program[jump].k = (uint32_t)(b->size - jump - 1);
-    emit_search(b, entries, starts, first + half, count - half);
+    size_t jump = bpf_begin_jump_if_at_least(b, (uint32_t)t->starts[first + half]);
+    emit_search(b, t, first, half);
+    bpf_end_jump(b, jump);
+    emit_search(b, t, first + half, count - half);
 }
 
 int filter_build(const struct filter_entry *entries, size_t count, struct filter_marks marks,
                  struct sock_filter *program, size_t capacity)
 {
-    struct builder b = {program, 0, capacity, marks};
+    struct bpf b = {program, 0, capacity};
     _cleanup_free_ size_t *starts = calloc(count, sizeof(*starts));
     if (!starts)
         return -ENOMEM;
@@ -204,14 +171,13 @@ int filter_build(const struct filter_entry *entries, size_t count, struct filter
     for (size_t i = 0; i < count; i++)
         if (i == 0 || !is_same_action(&entries[i], &entries[i - 1]))
             starts[runs++] = i;
+    const struct table t = {entries, starts, &marks};
 
-    emit(&b, BPF_LD | BPF_W | BPF_ABS, 0, 0, offsetof(struct seccomp_data, arch));
-    emit(&b, BPF_JMP | BPF_JEQ | BPF_K, 1, 0, ARCH_AUDIT);
-    emit_return(&b, SECCOMP_RET_KILL_PROCESS);
-    emit(&b, BPF_LD | BPF_W | BPF_ABS, 0, 0, offsetof(struct seccomp_data, nr));
+    bpf_emit_check_architecture(&b);
+    bpf_emit_load_number(&b);
     /* x32 numbers have bit 30 set, and are over every number of ours like all unknown ones. */
-    emit(&b, BPF_JMP | BPF_JGE | BPF_K, 0, 1, (uint32_t)count);
-    emit_return(&b, SECCOMP_RET_ERRNO | ENOSYS);
-    emit_search(&b, entries, starts, 0, runs);
-    return b.size > capacity ? -E2BIG : (int)b.size;
+    bpf_emit(&b, BPF_JMP | BPF_JGE | BPF_K, 0, 1, (uint32_t)count);
+    bpf_emit_return(&b, SECCOMP_RET_ERRNO | ENOSYS);
+    emit_search(&b, &t, 0, runs);
+    return bpf_finish(&b);
 }
