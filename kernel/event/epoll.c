@@ -393,6 +393,7 @@ static void epoll_file_release(struct file *f)
 static const struct file_ops epoll_ops = {
     .release = epoll_file_release,
     .lseek = anon_lseek,
+    .stream = true,
     .poll = epoll_file_poll,
 };
 

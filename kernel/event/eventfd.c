@@ -67,6 +67,7 @@ static const struct file_ops eventfd_ops = {
     .read = eventfd_file_read,
     .write = eventfd_file_write,
     .lseek = anon_lseek,
+    .stream = true,
     .poll = eventfd_file_poll,
 };
 

@@ -77,6 +77,7 @@ static const struct file_ops inotify_ops = {
     .release = inotify_file_release,
     .read = inotify_file_read,
     .lseek = anon_lseek,
+    .stream = true,
     .poll = inotify_file_poll,
     .ioctl = inotify_file_ioctl,
 };

@@ -98,6 +98,7 @@ static const struct file_ops signalfd_ops = {
     .release = signalfd_file_release,
     .read = signalfd_file_read,
     .lseek = anon_lseek,
+    .stream = true,
     .poll = signalfd_file_poll,
 };
 

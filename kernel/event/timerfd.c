@@ -109,6 +109,7 @@ static const struct file_ops timerfd_ops = {
     .release = timerfd_file_release,
     .read = timerfd_file_read,
     .lseek = anon_lseek,
+    .stream = true,
     .poll = timerfd_file_poll,
 };
 

@@ -5,9 +5,8 @@
 #include "kernel/fs/notify.h"
 #include "kernel/fs/vfs.h"
 
+#include <linux/magic.h>
 #include <stdio.h>
-
-#define ANON_MAGIC 0x09041934 /* ANON_INODE_FS_MAGIC */
 
 /* What concerns only the moment of opening. */
 #define OPEN_ONLY_FLAGS (O_CREAT | O_EXCL | O_NOCTTY | O_TRUNC | O_CLOEXEC)
@@ -98,18 +97,21 @@ int file_new(struct path path, struct inode *inode, int flags, const struct file
     return file_make(path, inode, flags, ops, NULL, ret);
 }
 
-static struct super *anonymous_super(void)
+/* Where Linux keeps such files; fstatfs(2) and st_dev tell them apart. */
+static struct super *anonymous_super(mode_t mode)
 {
-    static struct super *s;
-    if (!s)
-        s = super_new("anon_inodefs", ANON_MAGIC);
-    return s;
+    static struct super *pipes, *sockets, *others;
+    if (S_ISFIFO(mode))
+        return pipes ? pipes : (pipes = super_new("pipefs", PIPEFS_MAGIC));
+    if (S_ISSOCK(mode))
+        return sockets ? sockets : (sockets = super_new("sockfs", SOCKFS_MAGIC));
+    return others ? others : (others = super_new("anon_inodefs", ANON_INODE_FS_MAGIC));
 }
 
 int file_new_anonymous(const char *name_format, mode_t mode, int flags, const struct file_ops *ops,
                        void *private, struct file **ret)
 {
-    struct super *s = anonymous_super();
+    struct super *s = anonymous_super(mode);
     if (!s)
         return -ENOMEM;
     struct inode *i = inode_new(s, mode);

@@ -384,7 +384,7 @@ long sys_lseek(struct call *c)
         return -EBADF;
     if (whence > SEEK_HOLE)
         return -EINVAL;
-    if (!f->ops->lseek || f->ops->stream)
+    if (!f->ops->lseek)
         return -ESPIPE;
     off_t pos = f->ops->lseek(f, (off_t)c->arg[1], (int)whence);
     if (pos >= 0)

@@ -152,6 +152,8 @@ TEST(has_no_type_and_no_place)
     ASSERT_EQ(fstat(fd, &st), 0);
     EXPECT_EQ(st.st_mode, 0600);
     EXPECT_EQ(lseek(fd, 0, SEEK_CUR), 0);
+    EXPECT_ERRNO(pread(fd, text, 8, 0), ESPIPE);
+    EXPECT_ERRNO(pwrite(fd, text, 8, 0), ESPIPE);
     snprintf(name, sizeof(name), "/proc/self/fd/%d", fd);
     EXPECT_GT(readlink(name, text, sizeof(text) - 1), 0);
     EXPECT_STR(text, "anon_inode:[eventfd]");

@@ -4,8 +4,11 @@
 
 #include <fcntl.h>
 #include <limits.h>
+#include <linux/magic.h>
 #include <linux/stat.h>
 #include <sys/stat.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
 #include <sys/statfs.h>
 #include <sys/syscall.h>
 #include <sys/sysmacros.h>
@@ -335,4 +338,18 @@ TEST(statfs_tells_of_the_file_system)
     EXPECT_ERRNO(statfs("", &a), ENOENT);
     EXPECT_ERRNO(fstatfs(-1, &a), EBADF);
     EXPECT_ERRNO(syscall(SYS_statfs, "f", NULL), EFAULT);
+}
+
+TEST(statfs_of_files_without_a_name)
+{
+    struct statfs st;
+    int pipes[2], sockets[2];
+    ASSERT_EQ(pipe(pipes), 0);
+    ASSERT_EQ(socketpair(AF_UNIX, SOCK_STREAM, 0, sockets), 0);
+    EXPECT_EQ(fstatfs(pipes[0], &st), 0);
+    EXPECT_EQ(st.f_type, PIPEFS_MAGIC);
+    EXPECT_EQ(fstatfs(sockets[0], &st), 0);
+    EXPECT_EQ(st.f_type, SOCKFS_MAGIC);
+    EXPECT_EQ(fstatfs(eventfd(0, 0), &st), 0);
+    EXPECT_EQ(st.f_type, ANON_INODE_FS_MAGIC);
 }
