@@ -33,27 +33,3 @@ int sandbox_error_prefix(struct sandbox_error *e, int code, const char *format, 
     memcpy(e->text + prefix_size, ": ", 2);
     return code;
 }
-
-size_t sandbox_text_escape(const char *text, size_t size, char *ret, size_t capacity,
-                           size_t *ret_size)
-{
-    static const char digits[] = "0123456789abcdef";
-    size_t used = 0, written = 0;
-    for (; used < size; used++) {
-        unsigned char c = (unsigned char)text[used];
-        bool plain = (c >= ' ' && c < 0x7f) || c == '\t' || c == '\n';
-        if (written + (plain ? 1 : 4) >= capacity)
-            break;
-        if (plain) {
-            ret[written++] = (char)c;
-            continue;
-        }
-        ret[written++] = '\\';
-        ret[written++] = 'x';
-        ret[written++] = digits[c >> 4];
-        ret[written++] = digits[c & 15];
-    }
-    ret[written] = '\0';
-    *ret_size = written;
-    return used;
-}

@@ -20,11 +20,3 @@ int sandbox_error_set(struct sandbox_error *e, int code, const char *format, ...
 
 /* Puts "PREFIX: " in front of the text that is there. Returns code. */
 int sandbox_error_prefix(struct sandbox_error *e, int code, const char *format, ...) _printf_(3, 4);
-
-/*
- * Text that a stranger chose, made safe for a terminal or a log: everything but printable ASCII,
- * tab and newline becomes \xNN. Writes at most capacity - 1 bytes and a NUL; returns the bytes of
- * text that were used up.
- */
-size_t sandbox_text_escape(const char *text, size_t size, char *ret, size_t capacity,
-                           size_t *ret_size);
