@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/report.h"
 
+#include "cli/report_limits.h"
 #include "lib/text/base64.h"
 #include "lib/text/shown.h"
 #include "lib/text/wrap.h"
@@ -138,9 +139,12 @@ int report_write_json(FILE *out, const struct report *r)
     __attribute__((cleanup(json_freep))) json_t *object = json_object();
     if (!object)
         return -ENOMEM;
-    if (r->name && json_object_set_new(object, "name", json_string(r->name)) < 0)
+    const char *name = r->outcome->name[0] ? r->outcome->name : r->name;
+    if (name && json_object_set_new(object, "name", json_string(name)) < 0)
         return -ENOMEM;
     int error = set_outcome(object, r->outcome);
+    if (error == 0)
+        error = report_set_limits(object, r->outcome);
     if (error == 0)
         error = set_stream(object, "stdout", r->output, r->has_bytes);
     if (error == 0)

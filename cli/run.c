@@ -127,13 +127,15 @@ static int run_sandbox(const struct run_options *o, int trace)
         limit_bytes = o->for_model ? MODEL_OUTPUT_BYTES : JSON_OUTPUT_BYTES;
     text_capture_init(&output, limit_bytes);
     text_capture_init(&errors, limit_bytes);
-    if (sandbox_run(&o->spec, &io, &outcome, &e) < 0)
+    if (sandbox_run(&o->spec, &io, &outcome, &e) < 0) {
         outcome = (struct sandbox_outcome){
             .cause = SANDBOX_HOST_FAILURE,
-            .exit_status = SANDBOX_STATUS_FAILED,
             .exit_code = -1,
+            .limits = o->spec.limits,
             .message = e,
         };
+        outcome_finish(&outcome);
+    }
     int status = report(o, &outcome, &output, &errors);
     text_capture_done(&output);
     text_capture_done(&errors);

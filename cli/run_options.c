@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/run_options.h"
 
+#include "cli/config.h"
+#include "cli/limit_options.h"
 #include "cli/say.h"
 #include "cli/values.h"
 #include "lib/text/capture.h"
@@ -75,12 +77,6 @@ static int take_name(void *target, const char *value, struct sandbox_error *e)
 {
     struct run_options *o = target;
     return sandbox_spec_set_name(&o->spec, value, e);
-}
-
-static int take_timeout(void *target, const char *value, struct sandbox_error *e)
-{
-    struct run_options *o = target;
-    return cli_parse_time(value, &o->timeout_ns, e);
 }
 
 /* Standard input is always passed on; the option is there for the fingers. */
@@ -180,7 +176,7 @@ const struct cli_option cli_run_options[] = {
      "which is nothing outside of the sandbox",
      take_user},
     {"hostname", 0, "NAME", "the machine's name in the sandbox", take_hostname},
-    {"timeout", 0, "TIME", "end it after 30 (seconds), 500ms, 2m, 1h: status 124", take_timeout},
+    LIMIT_OPTIONS,
     {"interactive", 'i', NULL, "pass standard input on (always done)", take_interactive},
     {"tty", 't', NULL, "give it a terminal: for shells and editors", take_tty},
     {"name", 0, "NAME", "a name for the sandbox, for ps(1) and --json", take_name},
@@ -215,10 +211,6 @@ const struct cli_foreign_option cli_run_foreign[] = {
     {"unshare-net", "leave it out, a sandbox has no network but loopback"},
     {"die-with-parent", "leave it out, a sandbox always ends with glovebox"},
     {"clearenv", "leave it out, the environment doesn't go in"},
-    {"memory", "limits are not there yet, but --timeout"},
-    {"m", "limits are not there yet, but --timeout"},
-    {"cpus", "limits are not there yet, but --timeout"},
-    {"pids-limit", "limits are not there yet, but --timeout"},
     {"privileged", "give --user root, which is nothing outside"},
     {"read-only", "leave it out, the image never changes"},
     {"bind", "write --mount HOST:GUEST"},
@@ -358,6 +350,17 @@ static int check_output(const struct run_options *o, struct sandbox_error *e)
     return 0;
 }
 
+static int choose_limits(struct run_options *o, struct sandbox_error *e)
+{
+    struct config config;
+    int r = config_load(&config, e);
+    if (r == 0)
+        r = config_resolve(&config, &o->limits, &o->spec.limits, e);
+    if (r == 0)
+        o->timeout_ns = (int64_t)o->spec.limits.value[LIMIT_TIMEOUT];
+    return r;
+}
+
 int run_options_complete(struct run_options *o, int count, char **words, struct sandbox_error *e)
 {
     struct sandbox_spec *spec = &o->spec;
@@ -377,7 +380,9 @@ int run_options_complete(struct run_options *o, int count, char **words, struct 
     for (int i = 0; i < count; i++)
         if (strv_append(&spec->args, words[i]) < 0)
             return sandbox_error_set(e, -ENOMEM, "run: out of memory; free some and try again");
-    r = choose_hostname(spec, e);
+    r = choose_limits(o, e);
+    if (r == 0)
+        r = choose_hostname(spec, e);
     if (r < 0)
         return r;
     if (build_env(o) < 0)

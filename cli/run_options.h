@@ -5,6 +5,7 @@
  */
 #pragma once
 
+#include "cli/limits.h"
 #include "cli/options.h"
 #include "sandbox/spec.h"
 
@@ -12,6 +13,7 @@ struct run_options {
     struct sandbox_spec spec;
     struct strv file_env, env;   /* of --env-file and of --env, which wins */
     char *trace;                 /* file, or "-"; NULL: none */
+    struct limit_layer limits;   /* of the command line; spec has what is in force */
     int64_t timeout_ns;          /* 0: none */
     uint64_t output_limit_bytes; /* of each stream, with json and for_model; 0: the default */
     bool json, for_model, raw, help, version;
@@ -28,8 +30,8 @@ bool run_options_is_captured(const struct run_options *o);
 void run_options_done(struct run_options *o);
 
 /*
- * Completes o->spec by the command and by what the options left open: host name, environment,
- * terminal, store. 0, or negative errno with the whole sentence in e.
+ * Completes o->spec by the command and by what the options left open: limits, host name,
+ * environment, terminal, store. 0, or negative errno with the whole sentence in e.
  */
 int run_options_complete(struct run_options *o, int count, char **words, struct sandbox_error *e);
 

@@ -9,6 +9,7 @@
 #include "lib/base/base.h"
 
 #define CHILD_SOURCE_COUNT 8 /* descriptors 0 to 7 of the kernel process */
+#define CHILD_JOINS_MAX    3
 
 struct child {
     const char *program; /* absolute path of glovebox-kernel */
@@ -17,6 +18,8 @@ struct child {
     gid_t gid;
     int starter;                     /* pidfd of the starter */
     int sources[CHILD_SOURCE_COUNT]; /* what becomes descriptor 0, 1, ...; -1: stays closed */
+    int joins[CHILD_JOINS_MAX];      /* `tasks` of cgroups, for writing */
+    size_t join_count;
     /* the answers */
     const char *failed_step; /* NULL: the program runs */
     int error;               /* positive errno of that step */

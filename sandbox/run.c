@@ -2,6 +2,7 @@
 #include "sandbox/run.h"
 
 #include "sandbox/notices.h"
+#include "sandbox/reports.h"
 #include "sandbox/start.h"
 #include "sandbox/terminal.h"
 
@@ -49,10 +50,13 @@ struct run {
     struct sandbox *sandbox;
     struct sandbox_outcome *outcome;
     enum state state;
-    int64_t start_ns, timeout_ns, deadline_ns; /* CLOCK_MONOTONIC; 0: none */
-    int64_t suspend_ns;  /* when to stop though the program has not said that it did */
-    bool is_ready;       /* the program's first process exists */
-    bool has_outcome;    /* EXITED or FAILED came */
+    struct place place;
+    int64_t start_ns, deadline_ns;   /* CLOCK_MONOTONIC; 0: none */
+    int64_t timeout_ns, lifetime_ns; /* when the time of command and sandbox are up; likewise */
+    uint64_t delivered_bytes;        /* when the deadline for readers was set */
+    int64_t suspend_ns;              /* when to stop though the program has not said that it did */
+    bool is_ready;                   /* the program's first process exists */
+    bool has_outcome;                /* EXITED or FAILED came */
     bool is_ended_by_us; /* the cause is time or a signal, whatever the program makes of it */
     bool is_control_open;
     bool is_abandoned;   /* nothing more is carried */
@@ -76,18 +80,10 @@ static int64_t now_ns(void)
     return ts.tv_sec * NSEC_PER_SEC + ts.tv_nsec;
 }
 
-const char *sandbox_cause_name(enum sandbox_cause cause)
+/* Of two times that may be none (0). */
+static int64_t earlier(int64_t a, int64_t b)
 {
-    static const char *const names[] = {
-        [SANDBOX_EXITED] = "exited",
-        [SANDBOX_SIGNALED] = "signaled",
-        [SANDBOX_TIMED_OUT] = "timeout",
-        [SANDBOX_KILLED] = "killed",
-        [SANDBOX_NOT_STARTED] = "not-started",
-        [SANDBOX_KERNEL_FAILURE] = "kernel-failure",
-        [SANDBOX_HOST_FAILURE] = "host-failure",
-    };
-    return names[cause];
+    return a == 0 ? b : b == 0 ? a : MIN(a, b);
 }
 
 static void set_state(struct run *r, enum state state, int64_t limit_ms)
@@ -104,29 +100,74 @@ static void start_killing(struct run *r)
         sandbox_kill(r->sandbox);
 }
 
-/* Ends the sandbox for a reason of ours. The second time at once. */
-static void end_sandbox(struct run *r, enum sandbox_cause cause, int sig)
+/* A reason of ours to end the sandbox: whether it is the first one, which is the cause. */
+static bool take_reason(struct run *r)
 {
+    bool is_first = !r->is_ended_by_us && !r->has_outcome && r->state != GONE;
+    if (is_first)
+        r->is_ended_by_us = true;
+    return is_first;
+}
+
+/* Ends the sandbox. The second time at once. */
+static void end_sandbox(struct run *r, int sig)
+{
+    uint64_t grace_ns = r->spec->limits.value[LIMIT_GRACE];
     if (r->state == GONE) {
         r->is_abandoned = true;
         return;
     }
     if (r->state == LEAVING)
         return;
-    if (!r->is_ended_by_us) {
-        r->is_ended_by_us = true;
-        r->outcome->cause = cause;
-        r->outcome->signal = sig;
-    }
-    if (r->state == ENDING || !r->is_ready) {
+    if (r->state == ENDING || !r->is_ready || grace_ns == 0) {
         start_killing(r);
         return;
     }
     if (r->state != RUNNING)
         return;
-    set_state(r, ENDING, SANDBOX_GRACE_MS);
+    r->state = ENDING;
+    r->deadline_ns = now_ns() + (int64_t)grace_ns;
     sandbox_send(r->sandbox, CONTROL_SIGNAL, sig);
     sandbox_send(r->sandbox, CONTROL_SIGNAL, SIGCONT);
+}
+
+static void end_for_limit(struct run *r, enum sandbox_limit which)
+{
+    if (!take_reason(r))
+        return;
+    outcome_note_limit(r->outcome, which);
+    end_sandbox(r, SIGTERM);
+}
+
+static void end_for_signal(struct run *r, int sig, const char *sender)
+{
+    if (take_reason(r))
+        outcome_note_signal(r->outcome, sig, sender);
+    end_sandbox(r, sig);
+}
+
+static uint64_t count_delivered(const struct run *r)
+{
+    return r->output.total_bytes - (r->output.end - r->output.start) + r->errors.total_bytes -
+           (r->errors.end - r->errors.start);
+}
+
+/* Whoever reads the output has until the deadline, and longer while something moves. */
+static void wait_for_readers(struct run *r)
+{
+    r->delivered_bytes = count_delivered(r);
+    set_state(r, GONE, SANDBOX_DELIVERY_MS);
+}
+
+static void give_up_readers(struct run *r)
+{
+    if (count_delivered(r) > r->delivered_bytes) {
+        wait_for_readers(r);
+        return;
+    }
+    r->is_abandoned = true;
+    if (!r->output.done || !r->errors.done)
+        r->io->say("output: its reader takes nothing; the end of it is left out");
 }
 
 static void on_deadline(struct run *r)
@@ -136,6 +177,8 @@ static void on_deadline(struct run *r)
         start_killing(r);
     else if (r->state == KILLING || r->state == LEAVING)
         sandbox_kill(r->sandbox);
+    else if (r->state == GONE)
+        give_up_readers(r);
 }
 
 static void send_window_size(struct run *r)
@@ -176,11 +219,32 @@ static void suspend(struct run *r)
     resume(r);
 }
 
-static void on_signal(struct run *r, int sig)
+/* "process 12 (make) of user 1000". The name may be gone, or any bytes. */
+static void describe_sender(const struct signalfd_siginfo *info, char *ret, size_t size)
 {
+    char path[40], name[16], shown[64];
+    if (info->ssi_code == SI_KERNEL || info->ssi_pid == 0) {
+        snprintf(ret, size, "%s", info->ssi_code == SI_KERNEL ? "the terminal" : "");
+        return;
+    }
+    snprintf(path, sizeof(path), "/proc/%u/comm", info->ssi_pid);
+    _cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t length = fd < 0 ? 0 : read(fd, name, sizeof(name));
+    if (length > 0 && name[length - 1] == '\n')
+        length--;
+    text_line(name, (size_t)MAX(length, (ssize_t)0), shown, sizeof(shown));
+    snprintf(ret, size, "process %u%s%s%s of user %u", info->ssi_pid, shown[0] ? " (" : "", shown,
+             shown[0] ? ")" : "", info->ssi_uid);
+}
+
+static void on_signal(struct run *r, const struct signalfd_siginfo *info)
+{
+    int sig = (int)info->ssi_signo;
     for (size_t i = 0; i < ARRAY_SIZE(ending_signals); i++)
         if (sig == ending_signals[i]) {
-            end_sandbox(r, SANDBOX_KILLED, sig);
+            char sender[128];
+            describe_sender(info, sender, sizeof(sender));
+            end_for_signal(r, sig, sender);
             return;
         }
     switch (sig) {
@@ -208,33 +272,58 @@ static void read_signals(struct run *r)
 {
     struct signalfd_siginfo info;
     while (read(r->signals, &info, sizeof(info)) == sizeof(info))
-        on_signal(r, (int)info.ssi_signo);
+        on_signal(r, &info);
 }
 
 /* The main program is no more; what else runs in the sandbox ends with it. */
 static void start_leaving(struct run *r)
 {
+    int64_t before_ns = r->deadline_ns;
     r->has_outcome = true;
     if (r->state == GONE)
         return;
     set_state(r, LEAVING, SANDBOX_LEAVING_MS);
+    /* What is left of a grace is not prolonged. */
+    if (r->is_ended_by_us)
+        r->deadline_ns = earlier(before_ns, r->deadline_ns);
     sandbox_send(r->sandbox, CONTROL_KILL, 0);
 }
 
 static void note_exit(struct run *r, const struct control_packet *p)
 {
     struct sandbox_outcome *o = r->outcome;
-    int status = p->value;
+    struct end_facts facts = {.wait_status = p->value, .reason = (enum control_reason)p->reason};
     o->wall_ns = p->wall_ns;
     o->user_ns = p->user_ns;
     o->system_ns = p->system_ns;
     o->peak_memory_bytes = p->peak_memory_bytes;
-    o->exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-    if (!r->is_ended_by_us) {
-        o->cause = WIFSIGNALED(status) ? SANDBOX_SIGNALED : SANDBOX_EXITED;
-        o->signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
+    o->written_bytes = p->written_bytes;
+    if (r->is_ended_by_us) {
+        o->exit_code = WIFEXITED(p->value) ? WEXITSTATUS(p->value) : -1;
+    } else {
+        if (p->reason == CONTROL_BY_HOST)
+            facts.is_out_of_memory = place_ran_out_of_memory(&r->place, &facts.is_at_limit);
+        outcome_note_exit(o, &facts);
     }
     start_leaving(r);
+}
+
+/* Another process than the main one: the sandbox lives on, and somebody may wonder. */
+static void note_casualty(struct run *r, const struct control_packet *p, const char *name)
+{
+    char limit[64], line[256];
+    bool is_at_limit = p->reason == CONTROL_BY_MEMORY;
+    bool is_out_of_memory = is_at_limit || (p->reason == CONTROL_BY_HOST &&
+                                            place_ran_out_of_memory(&r->place, &is_at_limit));
+    if (is_at_limit)
+        r->outcome->memory_kills++;
+    sandbox_limit_format(LIMIT_MEMORY, r->spec->limits.value[LIMIT_MEMORY], limit, sizeof(limit));
+    snprintf(line, sizeof(line), "process %d was killed%s%s: ", p->value,
+             is_at_limit        ? ": memory limit reached, "
+             : is_out_of_memory ? ": the machine ran out of memory"
+                                : " from outside of the sandbox",
+             is_at_limit ? limit : "");
+    notices_say(&r->notices, line, name, p->text_size);
 }
 
 /* What to do next, when the sandbox's kernel has said only what is wrong. */
@@ -255,6 +344,7 @@ static void note_failure(struct run *r, const struct control_packet *p, const ch
     struct sandbox_outcome *o = r->outcome;
     r->is_ended_by_us = false;
     o->cause = SANDBOX_NOT_STARTED;
+    o->words[0] = '\0';
     o->exit_status = p->value >= 125 && p->value <= 127 ? p->value : SANDBOX_STATUS_FAILED;
     size_t size = text_line(text, p->text_size, o->message.text, sizeof(o->message.text) - 64);
     if (!strchr(o->message.text, ';'))
@@ -276,6 +366,9 @@ static void on_packet(struct run *r, const struct control_packet *p, const char 
     case CONTROL_FAILED:
         if (!r->has_outcome)
             note_failure(r, p, text);
+        break;
+    case CONTROL_CASUALTY:
+        note_casualty(r, p, text);
         break;
     case CONTROL_TRACE:
         notices_take_trace(&r->notices, text, p->text_size);
@@ -339,7 +432,7 @@ static void check_input(struct run *r)
         return;
     if (r->spec->tty) {
         shutdown(r->sandbox->input, SHUT_WR);
-        end_sandbox(r, SANDBOX_KILLED, SIGHUP);
+        end_for_signal(r, SIGHUP, "the terminal");
     }
     close(r->sandbox->input);
     r->sandbox->input = -1;
@@ -396,17 +489,13 @@ static bool is_over(const struct run *r)
                                r->log.done && !r->is_control_open);
 }
 
-static int64_t earlier(int64_t a, int64_t b)
-{
-    return a == 0 ? b : b == 0 ? a : MIN(a, b);
-}
-
 static void wait_for_events(struct run *r, struct pollfd *p)
 {
     struct timespec ts, *timeout = NULL;
     bool soon = fill_poll_list(r, p);
     int64_t now = now_ns();
-    int64_t until = earlier(earlier(r->deadline_ns, r->timeout_ns), r->suspend_ns);
+    int64_t until =
+        earlier(earlier(r->deadline_ns, r->suspend_ns), earlier(r->timeout_ns, r->lifetime_ns));
     if (soon)
         until = earlier(until, now + BACKGROUND_CHECK_MS * NSEC_PER_MSEC);
     if (until) {
@@ -424,8 +513,11 @@ static void check_clock(struct run *r)
     int64_t now = now_ns();
     if (r->timeout_ns && now >= r->timeout_ns) {
         r->timeout_ns = 0;
-        if (!r->has_outcome)
-            end_sandbox(r, SANDBOX_TIMED_OUT, SIGTERM);
+        end_for_limit(r, LIMIT_TIMEOUT);
+    }
+    if (r->lifetime_ns && now >= r->lifetime_ns) {
+        r->lifetime_ns = 0;
+        end_for_limit(r, LIMIT_LIFETIME);
     }
     if (r->deadline_ns && now >= r->deadline_ns)
         on_deadline(r);
@@ -449,7 +541,9 @@ static void run_loop(struct run *r)
         if (p[WATCH_PIDFD].revents) {
             sandbox_reap(r->sandbox);
             set_state(r, GONE, 0);
-            r->timeout_ns = 0;
+            if (r->is_ended_by_us)
+                wait_for_readers(r);
+            r->timeout_ns = r->lifetime_ns = 0;
         }
     }
 }
@@ -529,51 +623,61 @@ static int open_streams(struct run *r)
     return error;
 }
 
+/* What is known beside the message, for whoever looks into the failure. */
+static void keep_report(struct run *r)
+{
+    struct sandbox_outcome *o = r->outcome;
+    struct buf text = BUF_INIT(REPORT_MAX_BYTES);
+    int status = r->sandbox->wait_status;
+    buf_printf(&text, "glovebox " GLOVEBOX_VERSION ": the kernel of sandbox %s failed\n", o->name);
+    buf_printf(&text, "wait status: 0x%x\nran for: %lld ms\nwas ready: %s\nlast words: %s\n",
+               status, (long long)(o->wall_ns / NSEC_PER_MSEC), r->is_ready ? "yes" : "no",
+               r->notices.last_line);
+    record_write(&r->place.record, &text);
+    record_write_started(&r->place.record, &text);
+    if (text.failed || reports_keep(r->place.registry.folder, &text, o->report) < 0)
+        o->report[0] = '\0';
+    buf_done(&text);
+}
+
+static void note_kernel_end(struct run *r)
+{
+    struct end_facts facts = {.wait_status = r->sandbox->wait_status};
+    facts.is_out_of_memory = place_ran_out_of_memory(&r->place, &facts.is_at_limit);
+    if (!facts.is_out_of_memory)
+        keep_report(r);
+    outcome_note_kernel(r->outcome, &facts, r->notices.last_line);
+}
+
+static int64_t timeval_ns(struct timeval t)
+{
+    return t.tv_sec * NSEC_PER_SEC + t.tv_usec * NSEC_PER_USEC;
+}
+
 static void finish_outcome(struct run *r)
 {
     struct sandbox_outcome *o = r->outcome;
-    struct sandbox *s = r->sandbox;
+    const struct rusage *usage = &r->sandbox->usage;
     if (!r->has_outcome) {
         o->wall_ns = now_ns() - r->start_ns;
-        o->user_ns =
-            s->usage.ru_utime.tv_sec * NSEC_PER_SEC + s->usage.ru_utime.tv_usec * NSEC_PER_USEC;
-        o->system_ns =
-            s->usage.ru_stime.tv_sec * NSEC_PER_SEC + s->usage.ru_stime.tv_usec * NSEC_PER_USEC;
-        o->peak_memory_bytes = s->usage.ru_maxrss * 1024L;
+        o->user_ns = timeval_ns(usage->ru_utime);
+        o->system_ns = timeval_ns(usage->ru_stime);
+        o->peak_memory_bytes = usage->ru_maxrss * 1024L;
     }
-    if (!r->has_outcome && !r->is_ended_by_us) {
-        int status = s->wait_status;
-        o->cause = SANDBOX_KERNEL_FAILURE;
-        sandbox_error_set(&o->message, 0,
-                          "the sandbox's kernel ended unexpectedly: %s %d%s%s; "
-                          "this is a bug of Glovebox, please report it",
-                          WIFSIGNALED(status) ? "signal" : "status",
-                          WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status),
-                          r->notices.last_line[0] ? ": " : "", r->notices.last_line);
-    }
-    if (r->is_output_lost && (o->cause == SANDBOX_EXITED || o->cause == SANDBOX_SIGNALED))
+    if (!r->has_outcome && !r->is_ended_by_us)
+        note_kernel_end(r);
+    if (r->is_output_lost && (o->cause == SANDBOX_EXITED || o->cause == SANDBOX_SIGNALED)) {
         o->cause = SANDBOX_HOST_FAILURE;
-    switch (o->cause) {
-    case SANDBOX_EXITED:
-        o->exit_status = o->exit_code;
-        break;
-    case SANDBOX_SIGNALED:
-    case SANDBOX_KILLED:
-        o->exit_status = 128 + o->signal;
-        break;
-    case SANDBOX_TIMED_OUT:
-        o->exit_status = SANDBOX_STATUS_TIMEOUT;
-        break;
-    case SANDBOX_NOT_STARTED:
-        break;
-    default:
-        o->exit_status = SANDBOX_STATUS_FAILED;
+        o->words[0] = '\0';
     }
+    place_measure(&r->place, &o->total_memory_bytes, &o->memory_kills);
+    outcome_finish(o);
 }
 
 static void run_done(struct run *r)
 {
     sandbox_free(r->sandbox);
+    place_leave(&r->place);
     base_closep(&r->input_left);
     relay_done(&r->input);
     relay_done(&r->output);
@@ -581,6 +685,17 @@ static void run_done(struct run *r)
     relay_done(&r->log);
     notices_done(&r->notices);
     restore_signals(r);
+}
+
+static void set_clock(struct run *r)
+{
+    const uint64_t *limits = r->spec->limits.value;
+    if (limits[LIMIT_TIMEOUT])
+        r->timeout_ns = now_ns() + (int64_t)limits[LIMIT_TIMEOUT];
+    else if (r->io->timeout_ns)
+        r->timeout_ns = now_ns() + r->io->timeout_ns;
+    if (limits[LIMIT_LIFETIME])
+        r->lifetime_ns = r->start_ns + (int64_t)limits[LIMIT_LIFETIME];
 }
 
 static int run_started(struct run *r)
@@ -592,15 +707,42 @@ static int run_started(struct run *r)
         error = terminal_enter_raw(r->io->input);
     if (error < 0)
         return error;
-    r->start_ns = now_ns();
-    if (r->io->timeout_ns)
-        r->timeout_ns = r->start_ns + r->io->timeout_ns;
+    set_clock(r);
     check_input(r);
     run_loop(r);
     terminal_restore();
     notices_end_log(&r->notices);
     give_back_input(r);
     finish_outcome(r);
+    return 0;
+}
+
+static int start(struct run *r, struct sandbox_error *e)
+{
+    struct sandbox_outcome *o = r->outcome;
+    int error = sandbox_start(r->spec, &r->place, &r->sandbox, e);
+    if (error == -ENOSYS && place_forgo_unified(&r->place))
+        error = sandbox_start(r->spec, &r->place, &r->sandbox, e);
+    if (error == 0)
+        error = place_started(&r->place, r->sandbox->pid, e);
+    snprintf(o->name, sizeof(o->name), "%s", r->place.registry.name);
+    o->limits = r->spec->limits;
+    o->controls = r->place.record.controls;
+    return error;
+}
+
+/* No room for one more, or its name is taken: nothing went wrong, but there is no sandbox. */
+static int refuse(const struct sandbox_spec *spec, struct sandbox_outcome *ret, int error,
+                  const struct sandbox_error *e)
+{
+    if (error != -EUSERS && error != -EEXIST)
+        return error;
+    *ret = (struct sandbox_outcome){.cause = SANDBOX_NOT_STARTED,
+                                    .exit_status = SANDBOX_STATUS_FAILED,
+                                    .exit_code = -1,
+                                    .limits = spec->limits,
+                                    .message = *e};
+    outcome_finish(ret);
     return 0;
 }
 
@@ -613,6 +755,7 @@ int sandbox_run(const struct sandbox_spec *spec, const struct sandbox_io *io,
         .spec = spec,
         .io = io,
         .outcome = &outcome,
+        .start_ns = now_ns(),
         .is_control_open = true,
         .input_left = -1,
         .input = closed,
@@ -620,9 +763,12 @@ int sandbox_run(const struct sandbox_spec *spec, const struct sandbox_io *io,
         .errors = closed,
         .log = closed,
     };
+    int error = place_take(&r.place, spec, e);
+    if (error < 0)
+        return refuse(spec, ret, error, e);
     block_signals(&r);
     notices_init(&r.notices, io->say, io->trace);
-    int error = sandbox_start(spec, &r.sandbox, e);
+    error = start(&r, e);
     if (error == 0) {
         error = run_started(&r);
         if (error < 0)

@@ -9,10 +9,14 @@
  *                        | time is up, or a signal to us         | 2 s: killed from outside
  *                        v                                       |
  *                     ENDING  program got the signal ------------+ EXITED
- *                        | 2 s, or a second signal               |
+ *                        | the grace, or a second signal         |
  *                        v                                       |
  *                     KILLING  CONTROL_KILL ---------------------+
- *                        | 1 s: killed from outside
+ *                        | 20 ms: killed from outside
+ *
+ * So nothing in the sandbox lives longer than grace and 20 ms after its time was up, whatever it
+ * does; and what it had written by then is carried to its reader before the end is told. A reader
+ * that takes nothing for a second does not hold up an end that is ours.
  *
  * While it runs, SIGINT, SIGTERM, SIGHUP and SIGQUIT to this process end the sandbox, SIGUSR1 and
  * SIGUSR2 go to the program, SIGTSTP stops both, and SIGPIPE is ignored; a signal that was ignored
@@ -20,40 +24,14 @@
  */
 #pragma once
 
+#include "sandbox/outcome.h"
 #include "sandbox/relay.h"
 #include "sandbox/spec.h"
 
-#define SANDBOX_GRACE_MS      2000 /* between a signal that ends the program and its death */
-#define SANDBOX_KILL_MS       1000 /* between CONTROL_KILL and the death of the kernel process */
+#define SANDBOX_KILL_MS       20   /* between CONTROL_KILL and SIGKILL to the kernel process */
 #define SANDBOX_LEAVING_MS    2000 /* between CONTROL_EXITED and the end of the kernel process */
+#define SANDBOX_DELIVERY_MS   1000 /* that a reader may rest when we have ended the program */
 #define SANDBOX_LOG_MAX_BYTES (256 * 1024) /* of the kernel process's standard error */
-
-/* Exit statuses that people know from docker, env(1) and timeout(1). */
-#define SANDBOX_STATUS_TIMEOUT 124
-#define SANDBOX_STATUS_FAILED  125
-
-enum sandbox_cause {
-    SANDBOX_EXITED,   /* the program ended by itself */
-    SANDBOX_SIGNALED, /* ... by a signal */
-    SANDBOX_TIMED_OUT,
-    SANDBOX_KILLED,         /* a signal to this process ended it */
-    SANDBOX_NOT_STARTED,    /* the program could not be started: message */
-    SANDBOX_KERNEL_FAILURE, /* the sandbox's kernel ended unexpectedly: message */
-    SANDBOX_HOST_FAILURE,   /* this side failed, e.g. could not write the output: message */
-};
-
-/* "exited", "signaled", "timeout", "killed", "not-started", "kernel-failure", "host-failure" */
-const char *sandbox_cause_name(enum sandbox_cause cause);
-
-struct sandbox_outcome {
-    enum sandbox_cause cause;
-    int exit_status; /* 0 to 255, by the convention: the program's, 124, 125, 126, 127, 128+n */
-    int exit_code;   /* the program's own, or -1 */
-    int signal;      /* that ended the program, or this run; or 0 */
-    int64_t wall_ns, user_ns, system_ns;
-    int64_t peak_memory_bytes;
-    struct sandbox_error message;
-};
 
 struct sandbox_io {
     int input;          /* descriptor to read the program's standard input from; -1: it is empty */

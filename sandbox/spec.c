@@ -340,16 +340,21 @@ static void append_mount_records(struct buf *b, const struct sandbox_mount *m)
     buf_append(b, "", 1);
 }
 
-/* Those that the sandbox's programs can really run on at once. */
-static uint64_t count_cpus(void)
+/*
+ * As many as the sandbox's programs can keep busy: what they start one thread for each of is
+ * throttled otherwise.
+ */
+static uint64_t count_cpus(const struct sandbox_limits *l)
 {
     cpu_set_t set;
-    if (sched_getaffinity(0, sizeof(set), &set) < 0)
-        return 1;
-    return (uint64_t)MAX(CPU_COUNT(&set), 1);
+    uint64_t count = 1, most = (l->value[LIMIT_CPUS] + 999) / 1000;
+    if (sched_getaffinity(0, sizeof(set), &set) == 0)
+        count = (uint64_t)MAX(CPU_COUNT(&set), 1);
+    return most ? MIN(count, most) : count;
 }
 
-int sandbox_spec_write(const struct sandbox_spec *s, struct buf *b, struct sandbox_error *e)
+int sandbox_spec_write(const struct sandbox_spec *s, const struct sandbox_controls *controls,
+                       struct buf *b, struct sandbox_error *e)
 {
     append_record(b, "image", s->image ? s->image : "host");
     for (size_t i = 0; i < s->args.count; i++)
@@ -371,7 +376,8 @@ int sandbox_spec_write(const struct sandbox_spec *s, struct buf *b, struct sandb
         append_number(b, "null_input", 1);
     if (s->trace)
         append_number(b, "trace", 1);
-    append_number(b, "cpus", count_cpus());
+    append_number(b, "cpus", count_cpus(&s->limits));
+    sandbox_limits_write(&s->limits, controls, b);
     if (b->failed || s->args.count + s->env.count > SANDBOX_WORDS_MAX)
         return sandbox_error_set(
             e, -E2BIG,

@@ -11,6 +11,7 @@
 
 #include "lib/base/buf.h"
 #include "sandbox/error.h"
+#include "sandbox/limits.h"
 #include "sandbox/strv.h"
 
 #define SANDBOX_MOUNTS_MAX         128   /* host folders and tmpfs together */
@@ -33,6 +34,7 @@ struct sandbox_spec {
     struct strv args, env;
     struct sandbox_mount *mounts;
     size_t mount_count;
+    struct sandbox_limits limits;
     bool tty;
     unsigned rows, columns;
     bool trace;
@@ -65,5 +67,6 @@ int sandbox_spec_add_tmpfs(struct sandbox_spec *s, const char *path, uint64_t by
  */
 int sandbox_spec_choose_store(struct sandbox_spec *s, struct sandbox_error *e);
 
-/* Appends the records to b (BUF_INIT(CONTROL_SPEC_MAX_BYTES)). */
-int sandbox_spec_write(const struct sandbox_spec *s, struct buf *b, struct sandbox_error *e);
+/* Appends the records to b (BUF_INIT(CONTROL_SPEC_MAX_BYTES)); controls: what holds the limits. */
+int sandbox_spec_write(const struct sandbox_spec *s, const struct sandbox_controls *controls,
+                       struct buf *b, struct sandbox_error *e);

@@ -2,6 +2,7 @@
 #include "sandbox/start.h"
 
 #include "sandbox/child.h"
+#include "sandbox/clone.h"
 #include "sandbox/host.h"
 
 #include <fcntl.h>
@@ -16,7 +17,6 @@
 #define NAMESPACES                                                                             \
     (CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNS | CLONE_NEWIPC | CLONE_NEWUTS | CLONE_NEWNET | \
      CLONE_NEWCGROUP)
-#define CHILD_STACK_BYTES (64 * 1024)
 /* What may lie between program and terminal: enough for a screen, little enough for a quick Ctrl-C.
  */
 #define TERMINAL_BUFFER_BYTES (16 * 1024)
@@ -106,11 +106,12 @@ static int make_memfd(void)
     return fd;
 }
 
-static int make_spec(const struct sandbox_spec *spec, int *ret, struct sandbox_error *e)
+static int make_spec(const struct sandbox_spec *spec, const struct sandbox_controls *controls,
+                     int *ret, struct sandbox_error *e)
 {
     struct buf records = BUF_INIT(CONTROL_SPEC_MAX_BYTES);
     _cleanup_close_ int fd = -1;
-    int r = sandbox_spec_write(spec, &records, e);
+    int r = sandbox_spec_write(spec, controls, &records, e);
     if (r < 0)
         goto out;
     fd = make_memfd();
@@ -177,10 +178,10 @@ static bool make_streams(const struct sandbox_spec *spec, struct sandbox *s, str
     return ends->errors >= 0;
 }
 
-static int make_channels(const struct sandbox_spec *spec, struct sandbox *s, struct ends *ends,
-                         struct sandbox_error *e)
+static int make_channels(const struct sandbox_spec *spec, const struct sandbox_controls *controls,
+                         struct sandbox *s, struct ends *ends, struct sandbox_error *e)
 {
-    int r = make_spec(spec, &ends->spec, e);
+    int r = make_spec(spec, controls, &ends->spec, e);
     if (r < 0)
         return r;
     if (!make_sockets(SOCK_SEQPACKET, &s->control, &ends->control))
@@ -207,33 +208,30 @@ static int explain_child(const struct child *c, struct sandbox_error *e)
                              c->failed_step, strerror(c->error));
 }
 
-/*
- * Runs the child on a stack of its own. All signals are blocked until it has run its program, so
- * that no handler of ours runs in it, on our memory.
- */
-static int clone_child(struct sandbox *s, struct child *c, struct sandbox_error *e)
+/* The groups of version 1 that the child joins, and its birthplace in the unified hierarchy. */
+static int take_groups(const struct cgroup *groups, struct child *c)
 {
-    sigset_t all, before;
-    void *stack = mmap(NULL, CHILD_STACK_BYTES, PROT_READ | PROT_WRITE,
-                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0);
-    if (stack == MAP_FAILED)
-        return system_error(e, "memory");
-    sigfillset(&all);
-    sigprocmask(SIG_SETMASK, &all, &before);
-    pid_t pid = clone(child_main, (char *)stack + CHILD_STACK_BYTES,
-                      CLONE_VM | CLONE_VFORK | CLONE_PIDFD | NAMESPACES | SIGCHLD, c, &s->pidfd);
-    int error = errno;
-    sigprocmask(SIG_SETMASK, &before, NULL);
-    munmap(stack, CHILD_STACK_BYTES);
-    if (pid < 0) {
-        s->pidfd = -1;
-        return sandbox_explain_namespaces(error, e);
-    }
+    size_t count = 0;
+    for (size_t i = 0; i < groups->count; i++)
+        if (groups->groups[i].version == 1 && groups->groups[i].join >= 0)
+            c->joins[count++] = groups->groups[i].join;
+    c->join_count = count;
+    return cgroup_clone_target(groups);
+}
+
+static int run_child(struct sandbox *s, struct child *c, int cgroup, struct sandbox_error *e)
+{
+    pid_t pid = clone_child(child_main, c, NAMESPACES, cgroup, &s->pidfd);
+    if (pid < 0 && cgroup >= 0)
+        return sandbox_error_set(e, -ENOSYS, "start: cgroup: %s; set it up for this user",
+                                 strerror(-pid));
+    if (pid < 0)
+        return sandbox_explain_namespaces(-pid, e);
     s->pid = pid;
     return c->failed_step ? explain_child(c, e) : 0;
 }
 
-static int start_kernel(const struct sandbox_spec *spec, struct sandbox *s, const struct ends *ends,
+static int start_kernel(const struct place *place, struct sandbox *s, const struct ends *ends,
                         struct sandbox_error *e)
 {
     char program[PATH_MAX];
@@ -246,17 +244,19 @@ static int start_kernel(const struct sandbox_spec *spec, struct sandbox *s, cons
         return system_error(e, "pidfd_open");
     struct child c = {
         .program = program,
-        .name = spec->name,
+        .name = place->registry.name,
         .uid = geteuid(),
         .gid = getegid(),
         .starter = starter,
         .sources = {ends->null, ends->log, ends->log, ends->control, ends->spec, ends->input,
                     ends->output, ends->errors},
     };
-    return clone_child(s, &c, e);
+    int cgroup = take_groups(&place->record.cgroup, &c);
+    return run_child(s, &c, cgroup, e);
 }
 
-int sandbox_start(const struct sandbox_spec *spec, struct sandbox **ret, struct sandbox_error *e)
+int sandbox_start(const struct sandbox_spec *spec, const struct place *place, struct sandbox **ret,
+                  struct sandbox_error *e)
 {
     struct ends ends = {-1, -1, -1, -1, -1, -1, -1};
     struct sandbox *s = malloc(sizeof(*s));
@@ -264,9 +264,9 @@ int sandbox_start(const struct sandbox_spec *spec, struct sandbox **ret, struct 
         return sandbox_error_set(e, -ENOMEM, "start: out of memory; free some and try again");
     *s = (struct sandbox){
         .pidfd = -1, .control = -1, .input = -1, .output = -1, .errors = -1, .log = -1};
-    int r = make_channels(spec, s, &ends, e);
+    int r = make_channels(spec, &place->record.controls, s, &ends, e);
     if (r == 0)
-        r = start_kernel(spec, s, &ends, e);
+        r = start_kernel(place, s, &ends, e);
     ends_done(&ends);
     if (r < 0) {
         sandbox_free(s);

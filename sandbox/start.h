@@ -10,7 +10,7 @@
 #pragma once
 
 #include "lib/base/control.h"
-#include "sandbox/spec.h"
+#include "sandbox/place.h"
 
 struct sandbox {
     pid_t pid; /* the kernel process; 0 once it was waited for */
@@ -25,10 +25,12 @@ struct sandbox {
 };
 
 /*
- * Starts a sandbox. 0 and *ret, to be freed with sandbox_free(), or negative errno with the reason;
- * nothing is left then.
+ * Starts a sandbox in its place. 0 and *ret, to be freed with sandbox_free(), or negative errno
+ * with the reason; nothing is left then. -ENOSYS: not in the group that was made for it, but
+ * perhaps without (place_forgo_unified()).
  */
-int sandbox_start(const struct sandbox_spec *spec, struct sandbox **ret, struct sandbox_error *e);
+int sandbox_start(const struct sandbox_spec *spec, const struct place *place, struct sandbox **ret,
+                  struct sandbox_error *e);
 
 /* Sends a message; false when the kernel process is gone or doesn't listen. */
 bool sandbox_send(struct sandbox *s, enum control_type type, int32_t value);

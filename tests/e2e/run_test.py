@@ -333,7 +333,8 @@ class Timeout(Case):
     def test_ends_the_program(self):
         for form in ("0.5", "500ms", "0.5s"):
             begin = time.monotonic()
-            self.expect(run("--timeout", form, "sleep", "1000"), 124, b"", b"")
+            self.expect(run("--timeout", form, "sleep", "1000"), 124, b"",
+                        b"glovebox: time limit of 500 ms reached; raise it with --timeout\n")
             self.assertGreater(time.monotonic() - begin, 0.45)
 
     def test_program_that_ignores_it_is_killed(self):

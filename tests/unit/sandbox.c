@@ -14,12 +14,13 @@
 #include <sys/stat.h>
 
 static struct sandbox_error error;
+static const struct sandbox_controls no_controls;
 
 /* The records with ';' for NUL. */
 static char *records(const struct sandbox_spec *s)
 {
     struct buf b = BUF_INIT(CONTROL_SPEC_MAX_BYTES);
-    ASSERT_EQ(sandbox_spec_write(s, &b, &error), 0);
+    ASSERT_EQ(sandbox_spec_write(s, &no_controls, &b, &error), 0);
     for (size_t i = 0; i < b.size; i++)
         if (!b.data[i])
             b.data[i] = ';';
@@ -55,7 +56,10 @@ TEST(records_of_a_full_specification)
     snprintf(expected, sizeof(expected),
              "image=host;arg=echo;arg=a=b;env=A=1;workdir=/srv/y;user=1000:1000;hostname=box-1.lan;"
              "mount.guest=/data;mount.host=%s/data;mount.mode=ro;tmpfs=/scratch:4096;"
-             "tmpfs=/scratch2;tty=1;rows=24;columns=80;trace=1;cpus=%d;",
+             "tmpfs=/"
+             "scratch2;tty=1;rows=24;columns=80;trace=1;cpus=%d;memory_bytes=0;cpu_thousandths=0;"
+             "pids=0;disk_bytes=0;inodes=0;"
+             "idle_ns=0;cpu_budget_ns=0;write_budget_bytes=0;",
              here, cpu_count());
     EXPECT_STR(records(&s), expected);
     sandbox_spec_done(&s);
@@ -68,12 +72,12 @@ TEST(too_much_for_a_specification)
     char *huge = calloc(1, CONTROL_SPEC_MAX_BYTES);
     memset(huge, 'x', CONTROL_SPEC_MAX_BYTES - 1);
     EXPECT_EQ(strv_append(&s.args, huge), 0);
-    EXPECT_EQ(sandbox_spec_write(&s, &b, &error), -E2BIG);
+    EXPECT_EQ(sandbox_spec_write(&s, &no_controls, &b, &error), -E2BIG);
     buf_done(&b);
     sandbox_spec_done(&s);
     for (int i = 0; i <= SANDBOX_WORDS_MAX; i++)
         strv_append(&s.args, "x");
-    EXPECT_EQ(sandbox_spec_write(&s, &b, &error), -E2BIG);
+    EXPECT_EQ(sandbox_spec_write(&s, &no_controls, &b, &error), -E2BIG);
     sandbox_spec_done(&s);
     free(huge);
 }

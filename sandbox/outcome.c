@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sandbox/outcome.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <sys/wait.h>
+
+const char *sandbox_cause_name(enum sandbox_cause cause)
+{
+    static const char *const names[] = {
+        [SANDBOX_EXITED] = "exited",
+        [SANDBOX_SIGNALED] = "signaled",
+        [SANDBOX_TIMED_OUT] = "timeout",
+        [SANDBOX_LIFETIME] = "lifetime",
+        [SANDBOX_IDLE] = "idle",
+        [SANDBOX_MEMORY] = "memory",
+        [SANDBOX_DISK] = "disk",
+        [SANDBOX_BUDGET] = "budget",
+        [SANDBOX_KILLED] = "killed",
+        [SANDBOX_NOT_STARTED] = "not-started",
+        [SANDBOX_KERNEL_FAILURE] = "kernel-failure",
+        [SANDBOX_HOST_FAILURE] = "host-failure",
+    };
+    return names[cause];
+}
+
+/* "SIGSEGV (Segmentation fault)"; realtime signals have a number only. */
+static void format_signal(int sig, char *ret, size_t size)
+{
+    const char *name = sigabbrev_np(sig), *words = sigdescr_np(sig);
+    if (name && words)
+        snprintf(ret, size, "SIG%s (%s)", name, words);
+    else
+        snprintf(ret, size, "signal %d", sig);
+}
+
+/* "memory limit of 256 MiB reached", and how to have more. */
+static void set_limit(struct sandbox_outcome *o, enum sandbox_cause cause, enum sandbox_limit which)
+{
+    const struct limit_row *row = &sandbox_limit_rows[which];
+    char value[64];
+    sandbox_limit_format(which, o->limits.value[which], value, sizeof(value));
+    o->cause = cause;
+    snprintf(o->words, sizeof(o->words), "%s of %s reached", row->words, value);
+    sandbox_error_set(&o->message, 0, "%s; raise it with --%s", o->words, row->name);
+}
+
+void outcome_note_limit(struct sandbox_outcome *o, enum sandbox_limit which)
+{
+    set_limit(o,
+              which == LIMIT_LIFETIME ? SANDBOX_LIFETIME
+              : which == LIMIT_IDLE   ? SANDBOX_IDLE
+                                      : SANDBOX_TIMED_OUT,
+              which);
+    o->signal = SIGTERM;
+}
+
+void outcome_note_signal(struct sandbox_outcome *o, int sig, const char *sender)
+{
+    char name[64];
+    format_signal(sig, name, sizeof(name));
+    o->cause = SANDBOX_KILLED;
+    o->signal = sig;
+    snprintf(o->words, sizeof(o->words), "ended by %s%s%s", name, sender[0] ? " from " : "",
+             sender);
+}
+
+/* SIGKILL that came neither from within nor from the sandbox's kernel. */
+static void note_kill_by_host(struct sandbox_outcome *o, const struct end_facts *f)
+{
+    if (f->is_out_of_memory && f->is_at_limit) {
+        set_limit(o, SANDBOX_MEMORY, LIMIT_MEMORY);
+        return;
+    }
+    if (!f->is_out_of_memory) {
+        o->cause = SANDBOX_SIGNALED;
+        snprintf(o->words, sizeof(o->words), "ended by SIGKILL from outside of the sandbox");
+        return;
+    }
+    o->cause = SANDBOX_HOST_FAILURE;
+    snprintf(o->words, sizeof(o->words),
+             "the machine, or a cgroup around the sandbox, ran out of "
+             "memory");
+    sandbox_error_set(&o->message, 0, "%s and killed the program; free memory and try again",
+                      o->words);
+}
+
+/* What the sandbox's kernel says is its own word: a limit that isn't there ended nothing. */
+static void note_by_reason(struct sandbox_outcome *o, const struct end_facts *f)
+{
+    static const struct {
+        enum control_reason reason;
+        enum sandbox_cause cause;
+        enum sandbox_limit which;
+    } rows[] = {
+        {CONTROL_BY_MEMORY, SANDBOX_MEMORY, LIMIT_MEMORY},
+        {CONTROL_BY_DISK, SANDBOX_DISK, LIMIT_DISK},
+        {CONTROL_BY_CPU_BUDGET, SANDBOX_BUDGET, LIMIT_CPU_BUDGET},
+        {CONTROL_BY_WRITE_BUDGET, SANDBOX_BUDGET, LIMIT_WRITE_BUDGET},
+        {CONTROL_BY_IDLE, SANDBOX_IDLE, LIMIT_IDLE},
+    };
+    o->cause = SANDBOX_SIGNALED;
+    if (f->reason == CONTROL_BY_HOST)
+        note_kill_by_host(o, f);
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
+        if (f->reason == rows[i].reason && o->limits.value[rows[i].which])
+            set_limit(o, rows[i].cause, rows[i].which);
+    if (o->cause == SANDBOX_MEMORY)
+        o->memory_kills++;
+}
+
+void outcome_note_exit(struct sandbox_outcome *o, const struct end_facts *f)
+{
+    if (WIFSIGNALED(f->wait_status)) {
+        o->signal = WTERMSIG(f->wait_status);
+        note_by_reason(o, f);
+        return;
+    }
+    o->cause = SANDBOX_EXITED;
+    o->exit_code = WEXITSTATUS(f->wait_status);
+}
+
+void outcome_note_kernel(struct sandbox_outcome *o, const struct end_facts *f, const char *log)
+{
+    bool is_signal = WIFSIGNALED(f->wait_status);
+    int number = is_signal ? WTERMSIG(f->wait_status) : WEXITSTATUS(f->wait_status);
+    if (is_signal && number == SIGKILL && f->is_out_of_memory) {
+        o->signal = SIGKILL;
+        note_kill_by_host(o, f);
+        return;
+    }
+    o->cause = SANDBOX_KERNEL_FAILURE;
+    snprintf(o->words, sizeof(o->words), "the sandbox's kernel ended unexpectedly: %s %d",
+             is_signal ? "signal" : "status", number);
+    sandbox_error_set(&o->message, 0, "%s%s%s%s%s; this is a bug of Glovebox, please report it",
+                      o->words, log[0] ? ": " : "", log, o->report[0] ? "; report " : "",
+                      o->report);
+}
+
+static int choose_status(const struct sandbox_outcome *o)
+{
+    switch (o->cause) {
+    case SANDBOX_EXITED:
+        return o->exit_code;
+    case SANDBOX_SIGNALED:
+    case SANDBOX_KILLED:
+        return 128 + o->signal;
+    case SANDBOX_MEMORY:
+    case SANDBOX_DISK:
+    case SANDBOX_BUDGET:
+        return 128 + SIGKILL;
+    case SANDBOX_TIMED_OUT:
+    case SANDBOX_LIFETIME:
+    case SANDBOX_IDLE:
+        return SANDBOX_STATUS_TIMEOUT;
+    case SANDBOX_NOT_STARTED:
+        return o->exit_status;
+    default:
+        return SANDBOX_STATUS_FAILED;
+    }
+}
+
+static void choose_words(struct sandbox_outcome *o)
+{
+    char name[64];
+    switch (o->cause) {
+    case SANDBOX_EXITED:
+        snprintf(o->words, sizeof(o->words), "exited with status %d", o->exit_code);
+        break;
+    case SANDBOX_SIGNALED:
+        format_signal(o->signal, name, sizeof(name));
+        snprintf(o->words, sizeof(o->words), "ended by %s", name);
+        break;
+    case SANDBOX_NOT_STARTED:
+        snprintf(o->words, sizeof(o->words), "the program could not be started");
+        break;
+    case SANDBOX_HOST_FAILURE:
+        snprintf(o->words, sizeof(o->words), "Glovebox or the machine failed");
+        break;
+    default:
+        break;
+    }
+}
+
+void outcome_finish(struct sandbox_outcome *o)
+{
+    o->exit_status = choose_status(o);
+    if (!o->words[0])
+        choose_words(o);
+}

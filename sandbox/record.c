@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sandbox/record.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+static void write_rlimits(const struct sandbox_limits *l, struct buf *b)
+{
+    for (size_t i = 0; i < l->rlimit_count; i++)
+        buf_printf(b, "rlimit=%d %" PRIu64 " %" PRIu64 "\n", l->rlimits[i].resource,
+                   (uint64_t)l->rlimits[i].value.rlim_cur, (uint64_t)l->rlimits[i].value.rlim_max);
+}
+
+void record_write(const struct record *r, struct buf *b)
+{
+    buf_printf(b, "starter=%d\ncreated_ns=%" PRId64 "\ncommand=%s\n", r->starter, r->created_ns,
+               r->command);
+    for (int i = 0; i < LIMIT_COUNT; i++)
+        if (r->limits.value[i])
+            buf_printf(b, "limit.%s=%" PRIu64 "\n", sandbox_limit_rows[i].name, r->limits.value[i]);
+    write_rlimits(&r->limits, b);
+    for (size_t i = 0; i < r->cgroup.count; i++)
+        buf_printf(b, "cgroup=%u %u %s\n", r->cgroup.groups[i].version,
+                   r->cgroup.groups[i].controllers, r->cgroup.groups[i].path);
+}
+
+void record_write_started(const struct record *r, struct buf *b)
+{
+    buf_printf(b, "controls=%d %d %d\npid=%d\n", r->controls.memory, r->controls.cpus,
+               r->controls.pids, r->pid);
+}
+
+static void take_limit(struct record *r, const char *name, const char *value)
+{
+    for (int i = 0; i < LIMIT_COUNT; i++)
+        if (!strcmp(sandbox_limit_rows[i].name, name))
+            r->limits.value[i] = strtoull(value, NULL, 10);
+}
+
+static void take_rlimit(struct record *r, const char *value)
+{
+    uint64_t soft, hard;
+    int resource;
+    if (sscanf(value, "%d %" SCNu64 " %" SCNu64, &resource, &soft, &hard) == 3 &&
+        sandbox_rlimit_name(resource))
+        sandbox_limits_set_rlimit(&r->limits, resource,
+                                  (struct rlimit){.rlim_cur = soft, .rlim_max = hard});
+}
+
+static void take_cgroup(struct record *r, const char *value)
+{
+    unsigned version, controllers;
+    int path = 0;
+    if (r->cgroup.count >= CGROUP_GROUPS_MAX ||
+        sscanf(value, "%u %u %n", &version, &controllers, &path) < 2 || path == 0 ||
+        strlen(value + path) >= PATH_MAX)
+        return;
+    struct cgroup_group *g = &r->cgroup.groups[r->cgroup.count++];
+    g->version = version;
+    g->controllers = controllers;
+    g->is_made = true;
+    g->join = -1;
+    strcpy(g->path, value + path);
+}
+
+static enum limited_by check_control(int value)
+{
+    return value >= 0 && value <= LIMITED_BY_KERNEL ? (enum limited_by)value : LIMITED_BY_NOTHING;
+}
+
+static void take_controls(struct record *r, const char *value)
+{
+    int memory, cpus, pids;
+    if (sscanf(value, "%d %d %d", &memory, &cpus, &pids) == 3)
+        r->controls = (struct sandbox_controls){.memory = check_control(memory),
+                                                .cpus = check_control(cpus),
+                                                .pids = check_control(pids)};
+}
+
+static void take_line(struct record *r, const char *key, const char *value)
+{
+    if (!strcmp(key, "starter"))
+        r->starter = (pid_t)strtol(value, NULL, 10);
+    else if (!strcmp(key, "pid"))
+        r->pid = (pid_t)strtol(value, NULL, 10);
+    else if (!strcmp(key, "created_ns"))
+        r->created_ns = strtoll(value, NULL, 10);
+    else if (!strcmp(key, "command"))
+        snprintf(r->command, sizeof(r->command), "%s", value);
+    else if (!strncmp(key, "limit.", 6))
+        take_limit(r, key + 6, value);
+    else if (!strcmp(key, "rlimit"))
+        take_rlimit(r, value);
+    else if (!strcmp(key, "cgroup"))
+        take_cgroup(r, value);
+    else if (!strcmp(key, "controls"))
+        take_controls(r, value);
+}
+
+void record_parse(char *text, struct record *ret)
+{
+    char *line;
+    *ret = (struct record){0};
+    while ((line = strsep(&text, "\n"))) {
+        char *equals = strchr(line, '=');
+        if (!equals)
+            continue;
+        *equals = '\0';
+        take_line(ret, line, equals + 1);
+    }
+}

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * What the registry keeps of one sandbox: lines KEY=VALUE in a file of at most RECORD_MAX_BYTES,
+ * written by its starter and read by whoever may look into the user's runtime folder. A value has
+ * no newline in it; of keys that are not known nothing is thought.
+ */
+#pragma once
+
+#include "sandbox/cgroup.h"
+
+#define RECORD_MAX_BYTES         32768
+#define RECORD_COMMAND_MAX_BYTES 512
+#define RECORD_JAIL_MAX          32
+
+struct record {
+    pid_t starter, pid;                     /* pid: the kernel process; 0: not started yet */
+    int64_t created_ns;                     /* CLOCK_REALTIME */
+    char command[RECORD_COMMAND_MAX_BYTES]; /* its beginning, words apart by blanks, escaped */
+    struct sandbox_limits limits;
+    struct sandbox_controls controls;
+    struct cgroup cgroup;
+};
+
+/* The lines of what is known before the start: all but pid and controls. */
+void record_write(const struct record *r, struct buf *b);
+/* The lines that follow when it runs. */
+void record_write_started(const struct record *r, struct buf *b);
+
+/* Reads text, which is changed. What is missing or makes no sense is 0. */
+void record_parse(char *text, struct record *ret);
