@@ -318,11 +318,13 @@ static void note_casualty(struct run *r, const struct control_packet *p, const c
     if (is_at_limit)
         r->outcome->memory_kills++;
     sandbox_limit_format(LIMIT_MEMORY, r->spec->limits.value[LIMIT_MEMORY], limit, sizeof(limit));
-    snprintf(line, sizeof(line), "process %d was killed%s%s: ", p->value,
-             is_at_limit        ? ": memory limit reached, "
-             : is_out_of_memory ? ": the machine ran out of memory"
-                                : " from outside of the sandbox",
-             is_at_limit ? limit : "");
+    if (is_at_limit)
+        snprintf(line, sizeof(line), "memory limit of %s reached, killed process %d: ", limit,
+                 p->value);
+    else
+        snprintf(line, sizeof(line), "process %d was killed %s: ", p->value,
+                 is_out_of_memory ? "since the machine ran out of memory"
+                                  : "from outside of the sandbox");
     notices_say(&r->notices, line, name, p->text_size);
 }
 

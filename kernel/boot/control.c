@@ -44,18 +44,31 @@ void control_send(enum control_type type, int32_t value, const char *text, size_
     send_packet(&p, text);
 }
 
-void control_send_exit(int wait_status)
+void control_send_exit(const struct process *ended)
 {
     struct account_totals totals = account_totals();
     struct control_packet p = {
         .type = CONTROL_EXITED,
-        .value = wait_status,
+        .value = ended->wait_status,
+        .reason = ended->end_reason,
         .wall_ns = clock_monotonic_ns() - kernel.boot_monotonic_ns,
         .user_ns = totals.user_ns,
         .system_ns = totals.system_ns,
         .peak_memory_bytes = totals.peak_memory_bytes,
     };
     send_packet(&p, NULL);
+}
+
+void control_send_casualty(struct process *ended)
+{
+    const char *name = process_leader(ended)->name;
+    struct control_packet p = {
+        .type = CONTROL_CASUALTY,
+        .value = ended->pid,
+        .reason = ended->end_reason,
+        .text_size = (uint32_t)strlen(name),
+    };
+    send_packet(&p, name);
 }
 
 static void signal_program(int sig)

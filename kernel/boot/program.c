@@ -101,14 +101,17 @@ static void report_failure(int error)
 
 static void on_process_end(struct process *p)
 {
-    if (p != program)
+    if (p != program) {
+        if (p->end_reason != CONTROL_BY_ITSELF)
+            control_send_casualty(p);
         return;
+    }
     console_drain();
     trace_flush();
     if (!p->did_exec && p->exec_error)
         report_failure(p->exec_error);
     else
-        control_send_exit(p->wait_status);
+        control_send_exit(p);
     control_set_program(NULL, NULL);
     jobs_program = NULL;
     program = NULL;

@@ -516,8 +516,11 @@ void process_ended(struct process *p)
 {
     if (p->state == PROCESS_ZOMBIE)
         return;
-    if (!p->exiting)
+    if (!p->exiting) {
         process_note_end(p, account_unexpected_end(p));
+        if (p->wait_status == SIGKILL)
+            p->end_reason = CONTROL_BY_HOST;
+    }
     process_ending--;
     p->state = PROCESS_ZOMBIE;
     process_zombies++;

@@ -18,6 +18,7 @@
 #include "kernel/fs/fdtable.h"
 #include "kernel/host/watch.h"
 #include "kernel/proc/signal.h"
+#include "lib/base/control.h"
 #include "lib/base/map.h"
 
 #include <sys/resource.h>
@@ -104,6 +105,7 @@ struct process {
     struct embryo *embryo;          /* a fork or clone that the child has not shown up from */
     int exit_signal;                /* told to the parent: SIGCHLD, or 0 */
     int wait_status;                /* of a zombie, as wait4 reports it */
+    enum control_reason end_reason; /* why, when that doesn't say it */
     bool group_stopped;             /* job control: all threads are (to be) held */
     bool stop_settled;              /* and they are; the parent was told */
     bool stop_is_late, host_stopped;      /* proc/signal_stop.c */
