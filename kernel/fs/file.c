@@ -228,9 +228,7 @@ off_t file_lseek_generic(struct file *f, off_t offset, int whence)
         return -EINVAL;
     }
     off_t pos;
-    if (__builtin_add_overflow(base, offset, &pos))
-        return -EOVERFLOW;
-    if (pos < 0)
+    if (__builtin_add_overflow(base, offset, &pos) || pos < 0)
         return -EINVAL;
     return f->pos = pos;
 }

@@ -142,16 +142,21 @@ static bool is_before(struct timespec a, struct timespec b)
     return a.tv_sec < b.tv_sec || (a.tv_sec == b.tv_sec && a.tv_nsec < b.tv_nsec);
 }
 
-void file_accessed(struct file *f)
+void inode_accessed(struct inode *i, const struct mount *mount)
 {
-    struct inode *i = f->inode;
-    if (f->flags & O_NOATIME || (f->path.mount && f->path.mount->read_only))
+    if (mount && mount->read_only)
         return;
     struct timespec now = time_now();
     struct timespec stale = {now.tv_sec - RELATIME_SECONDS, now.tv_nsec};
     if (!is_before(i->mtime, i->atime) || !is_before(i->ctime, i->atime) ||
         !is_before(stale, i->atime))
         i->atime = now;
+}
+
+void file_accessed(struct file *f)
+{
+    if (!(f->flags & O_NOATIME))
+        inode_accessed(f->inode, f->path.mount);
 }
 
 int vfs_stat(struct inode *i, struct stat *ret)

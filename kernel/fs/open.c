@@ -73,7 +73,8 @@ static int open_check_object(struct path p, const struct cred *cred, int flags, 
         if (read_only)
             return -EROFS;
     }
-    return 0;
+    /* Linux: no directory has direct_IO. */
+    return S_ISDIR(i->mode) && flags & O_DIRECT ? -EINVAL : 0;
 }
 
 /* Opens what was found; created: by this call, so that its own mode does not stand in the way. */

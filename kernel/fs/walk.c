@@ -190,6 +190,7 @@ int walk_push_link(struct walk *w, struct path link)
     ssize_t length = i->ops->readlink(i, text, GUEST_PATH_MAX);
     if (length <= 0)
         return length < 0 ? (int)length : -ENOENT;
+    inode_accessed(i, link.mount);
     if (*text == '/') {
         if (w->flags & WALK_BENEATH)
             return -EXDEV;

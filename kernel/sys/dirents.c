@@ -9,6 +9,7 @@
 #include "kernel/sys/handlers.h"
 
 #include <dirent.h>
+#include <limits.h>
 
 /* No listing gives more at once: programs ask again until they are answered 0. */
 #define LISTING_MAX_BYTES (64UL << 10)
@@ -71,13 +72,32 @@ static bool emit_record(struct dir_emit *e, const char *name, size_t length, uin
     return true;
 }
 
-static long finish_listing(struct call *c, struct file *dir, const struct listing *l)
+/* Forgets the names that end behind `size` bytes. */
+static void cut_listing(struct listing *l, size_t size)
+{
+    size_t end = 0;
+    while (end < size) {
+        struct old_dirent head; /* both formats begin like this */
+        memcpy(&head, l->buffer + end, offsetof(struct old_dirent, d_name));
+        if (head.d_reclen > size - end)
+            break;
+        l->last = head.d_off;
+        end += head.d_reclen;
+    }
+    l->used = end;
+}
+
+static long finish_listing(struct call *c, struct file *dir, struct listing *l)
 {
     if (l->used == 0)
         return l->too_small ? -EINVAL : 0;
-    int r = call_write(c, call_addr(c, 1), l->buffer, l->used);
-    if (r < 0)
-        return r;
+    ssize_t written = guest_write_some(call_memory(c), call_addr(c, 1), l->buffer, l->used);
+    if (written < 0)
+        return written;
+    if ((size_t)written < l->used)
+        cut_listing(l, (size_t)written);
+    if (l->used == 0)
+        return -EFAULT;
     dir->pos = (off_t)l->last;
     file_accessed(dir);
     notify_file(dir, IN_ACCESS);
@@ -110,9 +130,12 @@ static long list_directory(struct call *c, bool old_format)
         return -ENOTDIR;
     if (dir->path.dentry->unlinked)
         return -ENOENT;
+    size_t size = call_uint(c, 2);
+    if (size > INT_MAX) /* Linux takes it for a negative int */
+        size = 0;
     struct listing l = {
         .emit = {.emit = emit_record, .after = (uint64_t)dir->pos},
-        .size = MIN((size_t)call_uint(c, 2), LISTING_MAX_BYTES),
+        .size = MIN(size, LISTING_MAX_BYTES),
         .old_format = old_format,
     };
     _cleanup_free_ char *buffer = malloc(MAX(l.size, (size_t)1));

@@ -221,6 +221,7 @@ static long readlink_at(struct call *c, int dirfd, struct gaddr address, struct 
     ssize_t length = i->ops->readlink(i, target, sizeof(target));
     if (length < 0)
         return length;
+    inode_accessed(i, path.mount);
     length = MIN(length, (ssize_t)size);
     r = call_write(c, buffer, target, (size_t)length);
     return r < 0 ? r : length;

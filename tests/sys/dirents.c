@@ -4,6 +4,8 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <limits.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 
@@ -148,6 +150,36 @@ TEST(a_buffer_that_holds_no_record_is_einval)
     EXPECT_ERRNO(syscall(SYS_getdents, fd, buffer, 10), EINVAL);
 }
 
+TEST(a_listing_stops_at_a_bad_page)
+{
+    long n, names = 0;
+    char *p = mmap(NULL, 8192, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    ASSERT_TRUE(p != MAP_FAILED);
+    ASSERT_EQ(mprotect(p + 4096, 4096, PROT_NONE), 0);
+    ASSERT_EQ(mkdir("d", 0700), 0);
+    ASSERT_EQ(chdir("d"), 0);
+    make_many(100);
+    int fd = open(".", O_RDONLY);
+    for (char *start = p + 4096 - 250; (n = list(fd, start, 4096)) > 0;) {
+        EXPECT_LE(n, 250);
+        for (long at = 0; at < n; names++)
+            at += ((struct record *)(start + at))->d_reclen;
+    }
+    EXPECT_EQ(n, 0);
+    EXPECT_EQ(names, 102);
+    ASSERT_EQ(lseek(fd, 0, SEEK_SET), 0);
+    EXPECT_ERRNO(list(fd, p + 4096 - 20, 4096), EFAULT);
+    EXPECT_GT(list(fd, p, 4096), 0);
+}
+
+TEST(a_size_that_is_negative_is_too_small)
+{
+    char buffer[4096];
+    int fd = open(".", O_RDONLY);
+    EXPECT_ERRNO(list(fd, buffer, (unsigned)INT_MAX + 1), EINVAL);
+    EXPECT_ERRNO(list(fd, buffer, (unsigned)-1), EINVAL);
+}
+
 TEST(errors)
 {
     char buffer[1024];
@@ -267,6 +299,16 @@ TEST(two_descriptors_have_two_positions)
     EXPECT_EQ(lseek(b, 0, SEEK_CUR), 0);
     EXPECT_EQ(lseek(c, 0, SEEK_CUR), position);
     EXPECT_EQ(lseek(a, 0, SEEK_SET), 0);
+}
+
+TEST(the_end_of_a_directory_of_proc_is_zero)
+{
+    char buffer[4096];
+    int fd = open("/proc/self", O_RDONLY);
+    ASSERT_GE(fd, 0);
+    EXPECT_EQ(lseek(fd, 5, SEEK_END), 5);
+    EXPECT_EQ(lseek(fd, 0, SEEK_END), 0);
+    EXPECT_GT(list(fd, buffer, sizeof(buffer)), 0);
 }
 
 TEST(the_root_and_proc_are_listed)

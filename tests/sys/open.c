@@ -192,6 +192,12 @@ TEST(directories)
     EXPECT_ERRNO(access("new", F_OK), ENOENT);
 }
 
+TEST(a_directory_can_not_be_read_past_the_cache)
+{
+    EXPECT_ERRNO(open(".", O_RDONLY | O_DIRECT), EINVAL);
+    EXPECT_ERRNO(open("/proc", O_RDONLY | O_DIRECT), EINVAL);
+}
+
 TEST(the_directory_descriptor_is_for_relative_names)
 {
     char cwd[PATH_MAX], path[PATH_MAX + 8];

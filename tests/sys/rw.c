@@ -212,6 +212,15 @@ TEST(lseek_moves_as_it_is_told)
     EXPECT_ERRNO(lseek(-1, 0, SEEK_SET), EBADF);
 }
 
+TEST(a_position_past_the_largest_offset_is_einval)
+{
+    int fd = make_file("f", "abc");
+    EXPECT_ERRNO(lseek(fd, LONG_MAX, SEEK_END), EINVAL);
+    ASSERT_EQ(lseek(fd, 1, SEEK_SET), 1);
+    EXPECT_ERRNO(lseek(fd, LONG_MAX, SEEK_CUR), EINVAL);
+    EXPECT_EQ(lseek(fd, 0, SEEK_CUR), 1);
+}
+
 TEST(a_hole_reads_as_zeros)
 {
     char buffer[8] = "xxxxxxx";

@@ -319,6 +319,23 @@ TEST(readlink_errors)
     EXPECT_ERRNO(readlinkat(9999, "link", buffer, 16), EBADF);
 }
 
+TEST(a_look_into_a_link_moves_its_access_time)
+{
+    struct stat st;
+    char text[8];
+    struct timespec times[2] = {{1000, 0}, {2000, 0}};
+    make_file("f", "");
+    ASSERT_EQ(symlink("f", "l"), 0);
+    ASSERT_EQ(utimensat(AT_FDCWD, "l", times, AT_SYMLINK_NOFOLLOW), 0);
+    ASSERT_EQ(stat("l", &st), 0);
+    ASSERT_EQ(lstat("l", &st), 0);
+    EXPECT_GT(st.st_atime, 1000);
+    ASSERT_EQ(utimensat(AT_FDCWD, "l", times, AT_SYMLINK_NOFOLLOW), 0);
+    EXPECT_EQ(readlink("l", text, sizeof(text)), 1);
+    ASSERT_EQ(lstat("l", &st), 0);
+    EXPECT_GT(st.st_atime, 1000);
+}
+
 /* ---- statfs ---- */
 
 TEST(statfs_tells_of_the_file_system)

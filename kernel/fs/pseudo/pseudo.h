@@ -114,8 +114,6 @@ int pseudo_parse_int(const char *text, int min, int max, int *ret);
 
 /* For tree.c: operations of the regular files. */
 extern const struct file_ops pseudo_text_ops;
-/* Positions of text and of listings alike; there is no end to seek from. */
-off_t pseudo_lseek(struct file *f, off_t offset, int whence);
 
 /* Bytes of text kept for open files at this moment. */
 size_t pseudo_text_bytes(void);

@@ -127,11 +127,11 @@ static ssize_t text_write(struct file *f, struct uio *u, off_t *pos, int flags)
     return size;
 }
 
-off_t pseudo_lseek(struct file *f, off_t offset, int whence)
+static off_t text_lseek(struct file *f, off_t offset, int whence)
 {
     if (whence == SEEK_CUR) {
         if (__builtin_add_overflow(f->pos, offset, &offset))
-            return -EOVERFLOW;
+            return -EINVAL;
     } else if (whence != SEEK_SET) {
         return -EINVAL;
     }
@@ -146,5 +146,5 @@ const struct file_ops pseudo_text_ops = {
     .release = text_release,
     .read = text_read,
     .write = text_write,
-    .lseek = pseudo_lseek,
+    .lseek = text_lseek,
 };

@@ -290,7 +290,7 @@ static ssize_t directory_read(struct file *f, struct uio *u, off_t *pos, int fla
 static const struct file_ops directory_ops = {
     .open = directory_open,
     .read = directory_read,
-    .lseek = pseudo_lseek,
+    .lseek = file_lseek_generic,
 };
 
 static const struct inode_ops pseudo_ops = {
