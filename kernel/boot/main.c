@@ -15,6 +15,7 @@
 #include "kernel/host/host.h"
 #include "kernel/proc/jobs.h"
 #include "kernel/proc/limits.h"
+#include "kernel/proc/memory_limit.h"
 #include "kernel/proc/process.h"
 #include "lib/base/map.h"
 
@@ -27,6 +28,9 @@
 #include <sys/resource.h>
 #include <sys/sysinfo.h>
 #include <sys/wait.h>
+
+/* Of this process, however small the sandbox. */
+#define OWN_MEMORY_MIN_BYTES (32ULL << 20)
 
 struct kernel kernel;
 
@@ -83,6 +87,11 @@ static void fill_limits(const struct spec_limits *l)
     c->inode_count = l->inodes ? l->inodes : UINT64_MAX;
     c->thread_count = l->pids ? MIN(l->pids, (unsigned)LIMIT_THREADS) : LIMIT_THREADS;
     c->cpu_thousandths = l->cpu_thousandths;
+    c->cpu_budget_ns = l->cpu_budget_ns;
+    c->write_budget_bytes = l->write_budget_bytes;
+    c->idle_ns = l->idle_ns;
+    c->watch_memory = l->watch_memory && l->memory_bytes;
+    c->watch_cpu = l->watch_cpu && l->cpu_thousandths;
 }
 
 static void fill_config(const struct spec *spec)
@@ -98,6 +107,19 @@ static void fill_config(const struct spec *spec)
     kernel_random(&seed, sizeof(seed));
     map_seed(seed);
     kernel_random(kernel.boot_id, sizeof(kernel.boot_id));
+}
+
+/*
+ * This process keeps less than what its sandbox may have: the host refuses it more, and what was
+ * asked for is ENOMEM, whatever the reckoning of the rest says. A sanitizer's shadow is larger.
+ */
+static void limit_own_memory(void)
+{
+#ifndef __SANITIZE_ADDRESS__
+    uint64_t bytes = MAX(kernel.config.memory_bytes, OWN_MEMORY_MIN_BYTES);
+    const struct rlimit limit = {bytes, bytes};
+    setrlimit(RLIMIT_DATA, &limit);
+#endif
 }
 
 static void raise_descriptor_limit(void)
@@ -161,6 +183,8 @@ int main(void)
     if (host_linux_start(listener, kernel.proc_dir) < 0 || control_start() < 0 ||
         adopt_init(init_host_pid) < 0)
         fail(STATUS_FAILED, "out of resources while starting");
+    limit_own_memory();
+    memory_limit_start();
     r = program_start(&spec, &error);
     if (r < 0)
         fail(-r, error.text);

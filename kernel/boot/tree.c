@@ -1,14 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kernel/boot/tree.h"
 
+#include "kernel/core/held.h"
 #include "kernel/core/kernel.h"
 #include "kernel/fs/filesystems.h"
 #include "kernel/fs/image/host.h"
 
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <stdio.h>
 
 static struct storage_budget budget;
+
+/* Files of a store that lies in memory; those that are in this process's already count twice. */
+static uint64_t stored_bytes(void)
+{
+    return budget.used_bytes;
+}
+
+static struct held_memory stored = {.bytes = stored_bytes};
+
+static bool is_in_memory(struct hostfd dir)
+{
+    struct statfs s;
+    return fstatfs(dir.n, &s) == 0 && (s.f_type == TMPFS_MAGIC || s.f_type == RAMFS_MAGIC);
+}
 
 static int mount_at(const char *path, struct super *s, const char *source, struct mount **ret,
                     struct setup_error *e)
@@ -133,6 +149,8 @@ static int mount_host(const struct spec_mount *mount, struct hostfd dir, struct 
 
 int tree_build(const struct spec *spec, struct world *world, struct setup_error *e)
 {
+    if (is_in_memory(kernel.store_dir))
+        held_memory_add(&stored);
     budget.max_bytes = kernel.config.disk_bytes;
     budget.max_inodes = kernel.config.inode_count;
     int r = mount_root(spec, world, e);

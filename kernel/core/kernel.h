@@ -43,6 +43,7 @@
 #define LIMIT_MSG_TOTAL_BYTES   (32 * 1024 * 1024) /* of all queues, with what a message costs us */
 #define LIMIT_SHM_SEGMENTS      4096               /* /proc/sys/kernel/shmmni */
 #define LIMIT_SHM_BYTES         (1024LL * 1024 * 1024) /* of all segments */
+#define LIMIT_SHARED_MEMORIES   16384 /* of mmap(2) without a file, that may still exist; ENOMEM */
 #define LIMIT_ARGUMENT_BYTES    (128 * 1024)
 #define LIMIT_PSEUDO_BYTES      (16 * 1024 * 1024) /* text of /proc and /sys kept for open files */
 
@@ -53,7 +54,10 @@ struct kernel_config {
     unsigned cpu_thousandths; /* of one processor, for all together; 0: no limit */
     size_t thread_count;      /* processes and threads together: EAGAIN past it */
     uint64_t memory_bytes;    /* what programs are told */
-    uint64_t disk_bytes;      /* of the private layer; UINT64_MAX: no limit */
+    /* No cgroup enforces them: the kernel has to. */
+    bool watch_memory, watch_cpu;
+    uint64_t cpu_budget_ns, write_budget_bytes, idle_ns; /* 0: none */
+    uint64_t disk_bytes; /* of the private layer; UINT64_MAX: no limit */
     uint64_t inode_count;
     bool trace;
 };

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kernel/event/sysv_shm.h"
 
+#include "kernel/core/held.h"
 #include "kernel/core/kernel.h"
 
 #include <time.h>
@@ -36,6 +37,17 @@ static uint64_t page_limit(void)
     return bytes / GUEST_PAGE_SIZE;
 }
 
+/* Of all segments of the IPC namespace, which is the sandbox's alone: shmctl(2), SHM_INFO. */
+static uint64_t held_bytes(void)
+{
+    struct shm_info info;
+    if (page_total == 0 || shmctl(0, SHM_INFO, (struct shmid_ds *)(void *)&info) < 0)
+        return 0;
+    return (info.shm_rss + info.shm_swp) * GUEST_PAGE_SIZE;
+}
+
+static struct held_memory held = {.bytes = held_bytes};
+
 static void forget(struct shm_segment *s)
 {
     list_remove(&s->doomed_link);
@@ -61,6 +73,7 @@ static int make(key_t key, size_t size, int flags, const struct cred *cred, pid_
         return -ENOMEM;
     if (page_total + pages_of(size) > page_limit())
         return -ENOSPC;
+    held_memory_add(&held);
     struct shm_segment *s = calloc(1, sizeof(*s));
     if (!s)
         return -ENOMEM;

@@ -10,8 +10,10 @@
  * ours.
  *
  * Memory: what all of them hold is charged against the sandbox's memory here, page by page as it is
- * written through calls, and by the sandbox's limit on the host for what page faults add.
+ * written through calls; what page faults add counts against the sandbox's limit, whoever enforces
+ * that (core/held.h, or a cgroup).
  */
+#include "kernel/core/held.h"
 #include "kernel/core/kernel.h"
 #include "kernel/fs/filesystems.h"
 #include "kernel/fs/layer/content.h"
@@ -41,9 +43,11 @@ struct memfd {
     struct cached_fd reader; /* read-only, from the first mapping that needs it */
     unsigned seals;          /* all of them, those of the host too */
     uint64_t charged_bytes;
+    struct list mapped_link; /* of those that page faults may fill */
 };
 
 static uint64_t charged_total;
+static struct list all_mapped = {&all_mapped, &all_mapped};
 
 static struct memfd *memfd_of(const struct inode *i)
 {
@@ -57,18 +61,35 @@ static bool never_closes(struct cached_fd *f)
 
 /* ---- memory ---- */
 
+static int charge_what_is(struct memfd *m, struct stat *ret)
+{
+    if (fstat(m->file.n, ret) < 0)
+        return -errno;
+    uint64_t bytes = (uint64_t)ret->st_blocks * 512;
+    charged_total += bytes - m->charged_bytes;
+    m->charged_bytes = bytes;
+    return 0;
+}
+
 /* What the host's file holds now, by writing or by page faults. */
 static void recharge(struct inode *i)
 {
-    struct memfd *m = memfd_of(i);
     struct stat st;
-    if (fstat(m->file.n, &st) < 0)
+    if (charge_what_is(memfd_of(i), &st) < 0)
         return;
     i->blocks = (uint64_t)st.st_blocks;
     i->size = st.st_size;
-    charged_total += i->blocks * 512 - m->charged_bytes;
-    m->charged_bytes = i->blocks * 512;
 }
+
+static uint64_t held_bytes(void)
+{
+    struct memfd *m;
+    struct stat st;
+    list_for_each(m, &all_mapped, mapped_link) charge_what_is(m, &st);
+    return charged_total;
+}
+
+static struct held_memory held = {.bytes = held_bytes};
 
 static bool may_grow(uint64_t bytes)
 {
@@ -102,6 +123,7 @@ static void memfd_release_inode(struct inode *i)
 {
     struct memfd *m = memfd_of(i);
     charged_total -= m->charged_bytes;
+    list_remove(&m->mapped_link);
     fdcache_done(&m->reader);
     fdcache_done(&m->file);
     free(m);
@@ -215,6 +237,8 @@ static int memfd_map(struct file *f, bool shared_writable, struct hostfd *ret)
             return r;
     }
     *ret = (struct hostfd){shared_writable ? m->file.n : m->reader.n};
+    if (!list_is_linked(&m->mapped_link))
+        list_append(&all_mapped, &m->mapped_link);
     return 0;
 }
 
@@ -273,6 +297,8 @@ static struct memfd *memfd_new(int *ret_error)
         *ret_error = fd;
         return NULL;
     }
+    held_memory_add(&held);
+    list_init(&m->mapped_link);
     fdcache_init(&m->file, never_closes);
     fdcache_init(&m->reader, never_closes);
     fdcache_opened(&m->file, fd);

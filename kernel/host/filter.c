@@ -8,27 +8,14 @@
 #include <linux/membarrier.h>
 #include <sys/mman.h>
 
-/* Advices that act on the caller's own pages only; MADV_REMOVE, HWPOISON, MERGEABLE are not here.
+/*
+ * Advices that act on the caller's own pages only; MADV_REMOVE, HWPOISON, MERGEABLE are not here.
+ * Of MADV_FREE and the POPULATE ones the kernel is told: what they do to memory it must know.
  */
 static const uint32_t harmless_advices[] = {
-    MADV_NORMAL,
-    MADV_RANDOM,
-    MADV_SEQUENTIAL,
-    MADV_WILLNEED,
-    MADV_DONTNEED,
-    MADV_FREE,
-    MADV_DONTFORK,
-    MADV_DOFORK,
-    MADV_HUGEPAGE,
-    MADV_NOHUGEPAGE,
-    MADV_DONTDUMP,
-    MADV_DODUMP,
-    MADV_WIPEONFORK,
-    MADV_KEEPONFORK,
-    MADV_COLD,
-    MADV_PAGEOUT,
-    22 /* MADV_POPULATE_READ */,
-    23 /* MADV_POPULATE_WRITE */,
+    MADV_NORMAL,   MADV_RANDOM,     MADV_SEQUENTIAL, MADV_WILLNEED,   MADV_DONTNEED,
+    MADV_DONTFORK, MADV_DOFORK,     MADV_HUGEPAGE,   MADV_NOHUGEPAGE, MADV_DONTDUMP,
+    MADV_DODUMP,   MADV_WIPEONFORK, MADV_KEEPONFORK, MADV_COLD,       MADV_PAGEOUT,
 };
 
 /* CLOCK_REALTIME and PRIVATE flags are masked off before. */
@@ -48,10 +35,9 @@ static const uint32_t harmless_membarriers[] = {
 static const uint32_t harmless_arch_prctls[] = {ARCH_SET_FS_CODE, ARCH_GET_FS_CODE,
                                                 ARCH_SET_GS_CODE, ARCH_GET_GS_CODE};
 
-#define HARMLESS_MMAP_FLAGS                                                                       \
-    (MAP_SHARED | MAP_PRIVATE | MAP_FIXED | MAP_FIXED_NOREPLACE | MAP_ANONYMOUS | MAP_NORESERVE | \
-     MAP_STACK | MAP_32BIT | MAP_GROWSDOWN | MAP_DENYWRITE | MAP_EXECUTABLE | MAP_POPULATE |      \
-     MAP_NONBLOCK)
+#define HARMLESS_MMAP_FLAGS                                                                      \
+    (MAP_PRIVATE | MAP_FIXED | MAP_FIXED_NOREPLACE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK | \
+     MAP_32BIT | MAP_GROWSDOWN | MAP_DENYWRITE | MAP_EXECUTABLE | MAP_NONBLOCK)
 
 static void emit_mmap(struct bpf *b, uint32_t mark)
 {
@@ -63,7 +49,10 @@ static void emit_mmap(struct bpf *b, uint32_t mark)
     bpf_emit(b, BPF_JMP | BPF_JEQ | BPF_K, 0, 1, mark);
     bpf_emit_return(b, SECCOMP_RET_ALLOW);
     bpf_emit_return(b, SECCOMP_RET_USER_NOTIF);
-    /* Anonymous: no flag beyond the harmless ones (MAP_HUGETLB, MAP_LOCKED, MAP_SYNC ...). */
+    /*
+     * Anonymous: no flag beyond the harmless ones (MAP_HUGETLB, MAP_LOCKED, MAP_SYNC ...), nothing
+     * shared and nothing filled at once, of which the kernel keeps account.
+     */
     bpf_emit(b, BPF_JMP | BPF_JSET | BPF_K, 0, 1, ~(uint32_t)HARMLESS_MMAP_FLAGS);
     bpf_emit_return(b, SECCOMP_RET_USER_NOTIF);
     bpf_emit_return(b, SECCOMP_RET_ALLOW);

@@ -8,6 +8,7 @@
  */
 #pragma once
 
+#include "kernel/host/alarm.h"
 #include "kernel/host/hostfd.h"
 
 #include <linux/seccomp.h>
@@ -51,9 +52,14 @@ struct host_ops {
     /* Time on the processor of all threads of a process so far: 0 or -errno. clock_getcpuclockid(3)
      */
     int (*cpu_time)(pid_t host_pid, int64_t *ret_ns);
+    /* host_alarm_set() and host_alarm_clear(). */
+    int (*set_alarm)(struct host_alarm *a, pid_t host_pid, int64_t period_ns);
+    void (*clear_alarm)(struct host_alarm *a);
     /* Reads a small file below the kernel's own /proc (relative name), NUL-terminated: size or
      * -errno. */
     ssize_t (*read_proc)(const char *name, char *buffer, size_t size);
+    /* Lines of such a file, however large it is; or -errno. */
+    ssize_t (*count_proc_lines)(const char *name);
 };
 
 extern const struct host_ops *host;

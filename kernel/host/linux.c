@@ -54,6 +54,7 @@ static int receive_now(struct seccomp_notif *ret)
  */
 static timer_t ticker;
 static bool is_ticking, look_around;
+static bool is_idle; /* the last wait was long enough for a call, and none came */
 static unsigned calls_since_tick;
 
 static void on_tick(int sig)
@@ -104,13 +105,15 @@ static int receive_directly(struct seccomp_notif *ret)
 static int linux_receive(struct seccomp_notif *ret, int64_t deadline_ns, bool prompt)
 {
     uint32_t events;
-    if (!prompt && !look_around && host_watch_is_quiet() && is_far(deadline_ns))
+    if (!prompt && !look_around && !is_idle && host_watch_is_quiet() && is_far(deadline_ns))
         return receive_directly(ret);
     /* While the ticker runs, a look must not become a wait that each tick interrupts. */
-    int r = host_watch_wait(listener_fd, look_around && is_ticking ? 0 : deadline_ns, &events);
+    bool is_look = look_around && is_ticking;
+    int r = host_watch_wait(listener_fd, is_look ? 0 : deadline_ns, &events);
     look_around = false;
     if (r < 0)
         return r;
+    is_idle = !is_look && !(events & EPOLLIN);
     if (events & EPOLLIN)
         return receive_now(ret);
     return events & EPOLLHUP ? -ENODEV : -EINTR;
@@ -260,6 +263,19 @@ static ssize_t linux_read_proc(const char *name, char *buffer, size_t size)
     return (ssize_t)done;
 }
 
+static ssize_t linux_count_proc_lines(const char *name)
+{
+    char piece[16384];
+    _cleanup_close_ int fd = openat(proc_fd.n, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+    if (fd < 0)
+        return -errno;
+    ssize_t n, lines = 0;
+    while ((n = read(fd, piece, sizeof(piece))) > 0)
+        for (ssize_t i = 0; i < n; i++)
+            lines += piece[i] == '\n';
+    return n < 0 ? -errno : lines;
+}
+
 const struct host_ops host_linux = {
     .receive = linux_receive,
     .answer = linux_answer,
@@ -274,5 +290,8 @@ const struct host_ops host_linux = {
     .get_mark = linux_get_mark,
     .set_mark = linux_set_mark,
     .cpu_time = linux_cpu_time,
+    .set_alarm = host_alarm_set,
+    .clear_alarm = host_alarm_clear,
     .read_proc = linux_read_proc,
+    .count_proc_lines = linux_count_proc_lines,
 };

@@ -7,6 +7,7 @@
 #include "kernel/proc/account.h"
 #include "kernel/proc/exec.h"
 #include "kernel/proc/jobs.h"
+#include "kernel/proc/meter.h"
 #include "kernel/proc/pidfd.h"
 #include "kernel/proc/space.h"
 #include "kernel/proc/timers.h"
@@ -248,6 +249,7 @@ struct process *process_new(struct process *parent, pid_t pid, pid_t host_pid, s
     list_append(&process_all, &p->all_link);
     if (parent)
         list_append(&parent->children, &p->sibling);
+    meter_process_born(p);
     return p;
 }
 
@@ -497,6 +499,7 @@ static void orphan_children(struct process *p)
 static void release_resources(struct process *p)
 {
     struct thread *t, *next;
+    meter_process_gone(p);
     host_watch_remove(&p->end_watch);
     hostfd_close(&p->pidfd);
     if (process_leader(p)->cred)
@@ -566,6 +569,17 @@ void process_reap(struct process *p)
 }
 
 /* ---- small services ---- */
+
+pid_t process_living_host_tid(const struct process *p)
+{
+    const struct thread *t;
+    list_for_each(t, &p->threads, process_link)
+    {
+        if (!t->dead)
+            return t->host_tid;
+    }
+    return p->host_pid;
+}
 
 size_t process_count_tasks(void)
 {

@@ -16,6 +16,7 @@
 #include "kernel/core/call.h"
 #include "kernel/core/cred.h"
 #include "kernel/fs/fdtable.h"
+#include "kernel/host/alarm.h"
 #include "kernel/host/watch.h"
 #include "kernel/proc/signal.h"
 #include "lib/base/control.h"
@@ -39,6 +40,23 @@ struct fs_context *fs_context_copy(const struct fs_context *c);
 struct fs_context *fs_context_get(struct fs_context *c);
 void fs_context_put(struct fs_context *c);
 
+/* Spaces that fork has made of one another: only these have private pages in common. */
+struct space_family {
+    size_t space_count;
+};
+
+/* What the host's counters last said of a space: proc/memory_use.c. */
+struct space_memory {
+    uint64_t generation; /* of the measurement that read them */
+    uint64_t resident_bytes, shared_bytes, table_bytes;
+    size_t mapping_count;
+    int64_t counted_ns; /* when that was read */
+    /* Its share of the pages that it has with others, and what the counter said then. */
+    uint64_t measured_bytes, measured_resident_bytes;
+    int64_t measured_ns; /* 0: never */
+    bool frees_lazily;   /* it has used MADV_FREE: the counter has pages that are the host's */
+};
+
 /*
  * What is known of an address space: files that were mapped (for /proc/PID/maps), the executable.
  * Shared by CLONE_VM. New at exec.
@@ -54,6 +72,8 @@ struct address_space {
     uint64_t stub_start, stub_end; /* where the loader stub lies: hidden from /proc/PID/maps */
     uint64_t handler, restorer;    /* its signal entry and return */
     bool dumpable;
+    struct space_family *family; /* freed with its last space */
+    struct space_memory memory;
 };
 
 struct address_space *space_new(void);
@@ -119,12 +139,13 @@ struct process {
     int64_t start_ns;                    /* CLOCK_MONOTONIC */
     struct rusage children_usage, usage; /* usage: final, of a zombie */
     bool autoreap;                       /* the parent ignores SIGCHLD */
-    struct list pidfds; /* struct pidfd, proc/pidfd.c: files that stand for this process */
-    uid_t zombie_uid;   /* real uid, once the threads are gone */
-    int exec_error;     /* why its first execve failed: for whoever spawned it */
-    bool thp_disabled;  /* prctl(2) */
-    bool tty_dropped;   /* gave its session's terminal up alone (TIOCNOTTY); kept by fork */
-    uint64_t mark;      /* on the host, host_ops: what tells its children from others' */
+    struct list pidfds;      /* struct pidfd, proc/pidfd.c: files that stand for this process */
+    uid_t zombie_uid;        /* real uid, once the threads are gone */
+    int exec_error;          /* why its first execve failed: for whoever spawned it */
+    bool thp_disabled;       /* prctl(2) */
+    struct host_alarm alarm; /* proc/meter.c */
+    bool tty_dropped;        /* gave its session's terminal up alone (TIOCNOTTY); kept by fork */
+    uint64_t mark;           /* on the host, host_ops: what tells its children from others' */
 };
 
 struct thread {
@@ -168,6 +189,9 @@ static inline struct thread *process_leader(struct process *p)
 {
     return list_first(&p->threads, struct thread, process_link);
 }
+
+/* The host's id of a thread that has not called exit: through it p's memory is seen in /proc. */
+pid_t process_living_host_tid(const struct process *p);
 
 /*
  * The thread that a notification came from, made from its process's embryo when it is new.

@@ -11,13 +11,24 @@
 #define TIDY_MIN      128          /* so many files are not worth a look */
 #define SETTLED_NS    NSEC_PER_SEC /* by then the host has run an mmap that was let through */
 
-struct address_space *space_new(void)
+static struct address_space *new_in_family(struct space_family *family)
 {
     struct address_space *s = calloc(1, sizeof(*s));
     if (!s)
         return NULL;
     s->refs = 1;
     s->dumpable = true;
+    s->family = family;
+    family->space_count++;
+    return s;
+}
+
+struct address_space *space_new(void)
+{
+    struct space_family *family = calloc(1, sizeof(*family));
+    struct address_space *s = family ? new_in_family(family) : NULL;
+    if (!s)
+        free(family);
     return s;
 }
 
@@ -50,6 +61,8 @@ void space_put(struct address_space *s)
         file_put(s->exe_file);
     }
     free(s->cmdline);
+    if (--s->family->space_count == 0)
+        free(s->family);
     free(s);
 }
 
@@ -101,18 +114,28 @@ static int collect_inodes(const char *text, struct map *set)
     return 0;
 }
 
-/* The inodes of all files that p maps on the host. */
-static int read_inodes(const struct process *p, struct map *set)
+int space_read_maps(const struct process *p, char **ret_text)
 {
     char name[32];
     _cleanup_free_ char *text = malloc(MAPS_TEXT_MAX);
     if (!text)
         return -ENOMEM;
-    snprintf(name, sizeof(name), "%d/maps", p->host_pid);
+    snprintf(name, sizeof(name), "%d/maps", process_living_host_tid(p));
     ssize_t n = host->read_proc(name, text, MAPS_TEXT_MAX);
     if (n < 0)
         return (int)n;
-    return (size_t)n + 1 >= MAPS_TEXT_MAX ? -EFBIG : collect_inodes(text, set);
+    if ((size_t)n + 1 >= MAPS_TEXT_MAX)
+        return -EFBIG;
+    *ret_text = TAKE_PTR(text);
+    return 0;
+}
+
+/* The inodes of all files that p maps on the host. */
+static int read_inodes(const struct process *p, struct map *set)
+{
+    _cleanup_free_ char *text = NULL;
+    int r = space_read_maps(p, &text);
+    return r < 0 ? r : collect_inodes(text, set);
 }
 
 static bool is_alone(const struct thread *t)
@@ -173,7 +196,7 @@ void space_set_program(struct address_space *s, struct path exe, struct file *ex
 
 struct address_space *space_copy(const struct address_space *s)
 {
-    struct address_space *copy = space_new();
+    struct address_space *copy = new_in_family(s->family);
     if (!copy)
         return NULL;
     size_t cursor = 0;
@@ -195,6 +218,8 @@ struct address_space *space_copy(const struct address_space *s)
     copy->handler = s->handler;
     copy->restorer = s->restorer;
     copy->dumpable = s->dumpable;
+    copy->memory.mapping_count = s->memory.mapping_count;
+    copy->memory.frees_lazily = s->memory.frees_lazily;
     return copy;
 }
 

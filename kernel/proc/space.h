@@ -39,6 +39,9 @@ void space_tidy(const struct thread *t);
 void space_set_program(struct address_space *s, struct path exe, struct file *exe_file,
                        char *cmdline, size_t cmdline_size);
 
+/* The host's maps of p, NUL-terminated, to be freed. 0; -EFBIG when it is over 4 MiB; or -errno. */
+int space_read_maps(const struct process *p, char **ret_text);
+
 /* Looks through /proc/PID/task for a thread that is unknown. True if one was met. */
 bool space_meet_threads(struct process *p);
 

@@ -88,7 +88,7 @@ struct timeval usage_timeval(int64_t ns)
 }
 
 /* The number in the line of /proc/PID/status that begins with key; 0 when there is none. */
-static long status_number(const char *text, const char *key)
+long usage_status_number(const char *text, const char *key)
 {
     const char *at = strstr(text, key);
     return at ? strtol(at + strlen(key), NULL, 10) : 0;
@@ -109,9 +109,9 @@ static int fill(const char *stat_name, const char *status_name, struct rusage *r
     u.ru_stime = usage_timeval(ticks_ns(f.field[STAT_STIME]));
     u.ru_minflt = (long)f.field[STAT_MINFLT];
     u.ru_majflt = (long)f.field[STAT_MAJFLT];
-    u.ru_maxrss = status_number(status, "\nVmHWM:");
-    u.ru_nvcsw = status_number(status, "\nvoluntary_ctxt_switches:");
-    u.ru_nivcsw = status_number(status, "\nnonvoluntary_ctxt_switches:");
+    u.ru_maxrss = usage_status_number(status, "\nVmHWM:");
+    u.ru_nvcsw = usage_status_number(status, "\nvoluntary_ctxt_switches:");
+    u.ru_nivcsw = usage_status_number(status, "\nnonvoluntary_ctxt_switches:");
     *ret = u;
     return 0;
 }

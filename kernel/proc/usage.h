@@ -9,6 +9,10 @@
 
 struct timeval usage_timeval(int64_t ns);
 
+/* The number behind a key such as "\nVmHWM:" in the text of a file of /proc; 0 when it isn't there.
+ */
+long usage_status_number(const char *text, const char *key);
+
 /*
  * As getrusage(2): times, page faults, peak resident size; context switches of a thread. Of a
  * zombie what was noted at its end. 0, or -errno when the task is gone.

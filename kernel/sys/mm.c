@@ -12,11 +12,14 @@
  */
 #include "kernel/core/kernel.h"
 #include "kernel/host/host.h"
+#include "kernel/proc/memory_limit.h"
+#include "kernel/proc/shared_memory.h"
 #include "kernel/proc/space.h"
 #include "kernel/sys/args.h"
 #include "kernel/sys/handlers.h"
 
 #include <sys/mman.h>
+#include <sys/sysmacros.h>
 
 #define MAP_TYPE_MASK 0x0fu
 
@@ -43,6 +46,20 @@ static long check_access(const struct file *f, uint64_t protection, unsigned typ
     return f->ops->map ? 0 : -ENODEV;
 }
 
+/* MAP_POPULATE fills a mapping, and a shared one of /dev/zero is memory of its own. */
+static long reserve_memory(const struct call *c, bool is_shared_memory)
+{
+    uint64_t size = c->arg[1];
+    if ((call_uint(c, 3) & MAP_POPULATE) && !memory_limit_admits(size))
+        return -ENOMEM;
+    return is_shared_memory ? shared_memory_reserve(c->thread, size) : 0;
+}
+
+static bool is_zero_device(const struct inode *i)
+{
+    return S_ISCHR(i->mode) && i->rdev == makedev(1, 5);
+}
+
 static long map_file(struct call *c, int fd, uint64_t protection, unsigned type)
 {
     struct file *f = args_file(c, fd);
@@ -51,6 +68,8 @@ static long map_file(struct call *c, int fd, uint64_t protection, unsigned type)
     if (!f)
         return -EBADF;
     long r = check_access(f, protection, type);
+    if (r == 0)
+        r = reserve_memory(c, type != MAP_PRIVATE && is_zero_device(f->inode));
     if (r < 0)
         return r;
     /* A shared mapping may be made writable later, if the file was opened for it. */
@@ -84,8 +103,12 @@ long sys_mmap(struct call *c)
         return -EINVAL;
     if (flags & MAP_HUGETLB)
         return -ENOMEM; /* no huge pages are set aside */
-    if (flags & MAP_ANONYMOUS)
-        return flags & MAP_SYNC ? -EINVAL : CALL_HOST;
+    if ((flags & MAP_ANONYMOUS) && (flags & MAP_SYNC))
+        return -EINVAL;
+    if (flags & MAP_ANONYMOUS) {
+        long r = reserve_memory(c, type != MAP_PRIVATE);
+        return r < 0 ? r : CALL_HOST;
+    }
     if (c->arg[1] == 0 || (c->arg[5] & (GUEST_PAGE_SIZE - 1)))
         return -EINVAL;
     if (type == MAP_SHARED_VALIDATE && (flags & MAP_SYNC))
@@ -95,9 +118,23 @@ long sys_mmap(struct call *c)
 
 /* What the filter did not let through. */
 
+#ifndef MADV_POPULATE_READ /* Linux 5.14 */
+#define MADV_POPULATE_READ  22
+#define MADV_POPULATE_WRITE 23
+#endif
+
 long sys_madvise(struct call *c)
 {
-    return -EINVAL;
+    switch (call_int(c, 2)) {
+    case MADV_FREE:
+        c->thread->process->space->memory.frees_lazily = true;
+        return CALL_HOST;
+    case MADV_POPULATE_READ:
+    case MADV_POPULATE_WRITE:
+        return memory_limit_admits(c->arg[1]) ? CALL_HOST : -ENOMEM;
+    default:
+        return -EINVAL;
+    }
 }
 
 long sys_futex(struct call *c)

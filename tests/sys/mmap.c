@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <sys/mman.h>
+#include <sys/sysinfo.h>
 #include <sys/wait.h>
 
 #define THREADS 4
@@ -167,4 +168,71 @@ TEST(forks_between_mappings_of_siblings)
     stop = true;
     finish(threads);
     EXPECT_EQ(wrong, 0);
+}
+
+/* ---- shared memory without a file ---- */
+
+static char *map_shared(size_t size)
+{
+    return mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+}
+
+static size_t machine_bytes(void)
+{
+    struct sysinfo s;
+    ASSERT_EQ(sysinfo(&s), 0);
+    return (s.totalram + s.totalswap) * s.mem_unit;
+}
+
+TEST(shared_memory_larger_than_the_machine)
+{
+    EXPECT_TRUE(map_shared(machine_bytes() + (1 << 20)) == MAP_FAILED);
+    EXPECT_EQ(errno, ENOMEM);
+}
+
+TEST(shared_memory_is_there_again_when_it_was_unmapped)
+{
+    size_t size = machine_bytes() / 3;
+    for (int i = 0; i < 20; i++) {
+        char *p = map_shared(size);
+        ASSERT_TRUE(p != MAP_FAILED);
+        p[0] = p[size - 1] = 'x';
+        ASSERT_EQ(munmap(p, size), 0);
+    }
+}
+
+TEST(shared_memory_goes_with_the_last_process_that_has_it)
+{
+    size_t size = machine_bytes() / 2;
+    for (int i = 0; i < 4; i++) {
+        pid_t child = fork();
+        if (child == 0) {
+            char *p = map_shared(size);
+            if (p != MAP_FAILED && fork() == 0) {
+                p[0] = 'x';
+                _exit(0);
+            }
+            int status = 0;
+            wait(&status);
+            _exit(p == MAP_FAILED || p[0] != 'x');
+        }
+        int status;
+        ASSERT_EQ(waitpid(child, &status, 0), child);
+        EXPECT_EQ(status, 0);
+    }
+}
+
+TEST(memory_can_be_filled_at_once)
+{
+    const int both = PROT_READ | PROT_WRITE;
+    char *p = mmap(NULL, 16 << 20, both, MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+    unsigned char in_core[(16 << 20) / 4096];
+    ASSERT_TRUE(p != MAP_FAILED);
+    ASSERT_EQ(mincore(p, 16 << 20, in_core), 0);
+    EXPECT_EQ(in_core[0] & in_core[sizeof(in_core) - 1] & 1, 1);
+    EXPECT_EQ(madvise(p, 16 << 20, MADV_DONTNEED), 0);
+    EXPECT_EQ(madvise(p, 16 << 20, 23 /* MADV_POPULATE_WRITE */), 0);
+    EXPECT_EQ(madvise(p, 16 << 20, MADV_FREE), 0);
+    p[0] = 'x';
+    EXPECT_EQ(p[0], 'x');
 }

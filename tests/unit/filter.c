@@ -12,7 +12,7 @@
 #include <signal.h>
 #include <sys/mman.h>
 
-enum { NR_KERNEL, NR_MMAP, NR_SIGACTION, NR_REFUSED, NR_FUTEX, NR_ALWAYS, NR_COUNT };
+enum { NR_KERNEL, NR_MMAP, NR_SIGACTION, NR_REFUSED, NR_FUTEX, NR_ALWAYS, NR_MADVISE, NR_COUNT };
 
 static const struct filter_entry entries[NR_COUNT] = {
     [NR_KERNEL] = {FILTER_NOTIFY, 0, 0},
@@ -21,6 +21,7 @@ static const struct filter_entry entries[NR_COUNT] = {
     [NR_REFUSED] = {FILTER_REFUSE, 0, EPERM},
     [NR_FUTEX] = {FILTER_HOST, HOST_FUTEX, 0},
     [NR_ALWAYS] = {FILTER_HOST, HOST_ALWAYS, 0},
+    [NR_MADVISE] = {FILTER_HOST, HOST_MADVISE, 0},
 };
 
 static const struct filter_marks marks = {.handler = 0x1122334455667788, .map = 0xcafe0123};
@@ -114,10 +115,22 @@ TEST(another_architecture_ends_the_process)
 TEST(anonymous_memory_is_the_hosts)
 {
     EXPECT_EQ(decide_mmap(MAP_PRIVATE | MAP_ANONYMOUS, ~0ULL), SECCOMP_RET_ALLOW);
-    EXPECT_EQ(decide_mmap(MAP_SHARED | MAP_ANONYMOUS | MAP_FIXED, 0), SECCOMP_RET_ALLOW);
+    EXPECT_EQ(decide_mmap(MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, 0), SECCOMP_RET_ALLOW);
     EXPECT_EQ(decide_mmap(MAP_PRIVATE | MAP_ANONYMOUS | MAP_HUGETLB, ~0ULL),
               SECCOMP_RET_USER_NOTIF);
     EXPECT_EQ(decide_mmap(MAP_PRIVATE | MAP_ANONYMOUS | MAP_LOCKED, ~0ULL), SECCOMP_RET_USER_NOTIF);
+}
+
+TEST(of_memory_that_is_shared_or_filled_at_once_the_kernel_is_told)
+{
+    const uint64_t unmap[6] = {0x1000, 4096, MADV_DONTNEED}, lazy[6] = {0x1000, 4096, MADV_FREE},
+                   populate[6] = {0x1000, 4096, 23};
+    EXPECT_EQ(decide_mmap(MAP_SHARED | MAP_ANONYMOUS, ~0ULL), SECCOMP_RET_USER_NOTIF);
+    EXPECT_EQ(decide_mmap(MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, ~0ULL),
+              SECCOMP_RET_USER_NOTIF);
+    EXPECT_EQ(decide_call(NR_MADVISE, unmap), SECCOMP_RET_ALLOW);
+    EXPECT_EQ(decide_call(NR_MADVISE, lazy), SECCOMP_RET_USER_NOTIF);
+    EXPECT_EQ(decide_call(NR_MADVISE, populate), SECCOMP_RET_USER_NOTIF);
 }
 
 TEST(a_file_is_the_kernels)

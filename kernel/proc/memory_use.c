@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kernel/proc/memory_use.h"
+
+#include "kernel/core/held.h"
+#include "kernel/core/kernel.h"
+#include "kernel/host/host.h"
+#include "kernel/proc/shared_memory.h"
+#include "kernel/proc/usage.h"
+
+#include <stdio.h>
+
+/* What Linux 6 keeps for them on x86-64: stack, task and its signals; mapping and its tree. */
+#define THREAD_BYTES  (32UL * 1024)
+#define MAPPING_BYTES 256UL
+
+/* Time for page-by-page measuring in one go: the sandbox's calls wait for it. */
+#define ROLLUP_NS          (50 * NSEC_PER_MSEC)
+#define COUNT_PAUSE_FACTOR 20
+
+static struct memory_use last;
+static int64_t last_ns;
+static uint64_t generation;
+static int64_t round_ns; /* when the present round of page-by-page measuring began; 0: none */
+
+static ssize_t read_of(const struct process *p, const char *file, char *text, size_t size)
+{
+    char name[64];
+    snprintf(name, sizeof(name), "%d/%s", process_living_host_tid(p), file);
+    return host->read_proc(name, text, size);
+}
+
+static uint64_t number_of(const char *text, const char *key)
+{
+    return (uint64_t)usage_status_number(text, key) * 1024;
+}
+
+/* ---- counters ---- */
+
+static void read_counters(const struct process *p, struct space_memory *m)
+{
+    char text[4096];
+    if (read_of(p, "status", text, sizeof(text)) < 0)
+        text[0] = '\0';
+    m->generation = generation;
+    m->resident_bytes = number_of(text, "\nRssAnon:") + number_of(text, "\nVmSwap:");
+    m->shared_bytes = number_of(text, "\nRssShmem:");
+    m->table_bytes = number_of(text, "\nVmPTE:");
+}
+
+/* The one whose turn it is to have its mappings counted. */
+static struct process *longest_uncounted(void)
+{
+    struct process *p, *due = NULL;
+    list_for_each(p, &process_all, all_link)
+    {
+        if (p->space && p->state == PROCESS_ALIVE &&
+            (!due || p->space->memory.counted_ns < due->space->memory.counted_ns))
+            due = p;
+    }
+    return due;
+}
+
+/*
+ * A bomb of mappings alone shows in no counter, and to count the lines of maps takes the host up to
+ * 100 ms a process: so they are counted in turns, and for a small part of the time.
+ */
+static void count_mappings(void)
+{
+    static int64_t rest_until_ns;
+    int64_t began_ns = clock_monotonic_ns();
+    struct process *p = began_ns >= rest_until_ns ? longest_uncounted() : NULL;
+    if (!p)
+        return;
+    char name[64];
+    snprintf(name, sizeof(name), "%d/maps", process_living_host_tid(p));
+    ssize_t lines = host->count_proc_lines(name);
+    if (lines >= 0)
+        p->space->memory.mapping_count = (size_t)lines;
+    int64_t now_ns = p->space->memory.counted_ns = clock_monotonic_ns();
+    rest_until_ns = now_ns + (now_ns - began_ns) * COUNT_PAUSE_FACTOR;
+}
+
+/* ---- page by page ---- */
+
+/* Its pages may be others' too, or are the host's to take back. */
+static bool is_in_doubt(const struct address_space *s)
+{
+    return s->family->space_count > 1 || s->memory.frees_lazily;
+}
+
+static uint64_t estimate(const struct address_space *s)
+{
+    const struct space_memory *m = &s->memory;
+    if (!is_in_doubt(s) || m->measured_ns == 0)
+        return m->resident_bytes;
+    uint64_t grown = m->resident_bytes - MIN(m->resident_bytes, m->measured_resident_bytes);
+    return MIN(m->measured_bytes + grown, m->resident_bytes);
+}
+
+/* Its share of the pages that it has with others, without those that it gave up. */
+static void measure_pages(const struct process *p, struct space_memory *m)
+{
+    char text[4096];
+    if (read_of(p, "smaps_rollup", text, sizeof(text)) < 0)
+        text[0] = '\0';
+    uint64_t pages = number_of(text, "\nPss_Anon:"), lazy = number_of(text, "\nLazyFree:");
+    m->measured_bytes = pages - MIN(pages, lazy) + number_of(text, "\nSwapPss:");
+    m->measured_resident_bytes = m->resident_bytes;
+    m->measured_ns = clock_monotonic_ns();
+}
+
+static uint64_t sum_private(void)
+{
+    uint64_t sum = 0;
+    const struct process *p;
+    generation++;
+    list_for_each(p, &process_all, all_link)
+    {
+        if (!p->space || p->space->memory.generation == generation)
+            continue;
+        p->space->memory.generation = generation;
+        sum += estimate(p->space);
+    }
+    return sum;
+}
+
+/* Goes on with the round while that may bring the total below limit. */
+static void resolve_doubts(struct memory_use *u, uint64_t limit)
+{
+    uint64_t others = u->total_bytes - u->private_bytes;
+    int64_t until_ns = clock_monotonic_ns() + ROLLUP_NS;
+    const struct process *p;
+    if (round_ns == 0)
+        round_ns = clock_monotonic_ns();
+    list_for_each(p, &process_all, all_link)
+    {
+        struct address_space *s = p->space;
+        if (!s || !is_in_doubt(s) || s->memory.measured_ns >= round_ns)
+            continue;
+        u->is_unsure = clock_monotonic_ns() > until_ns;
+        if (u->is_unsure)
+            break;
+        measure_pages(p, &s->memory);
+    }
+    u->private_bytes = sum_private();
+    u->total_bytes = others + u->private_bytes;
+    if (!u->is_unsure || u->total_bytes <= limit)
+        round_ns = 0;
+    u->is_unsure &= u->total_bytes > limit;
+}
+
+/* ---- all together ---- */
+
+/* Second field of statm is what is resident, the third what of it is files. In pages. */
+static uint64_t own_bytes(void)
+{
+    unsigned long size, resident = 0, shared = 0;
+    char text[128];
+    if (host->read_proc("self/statm", text, sizeof(text)) > 0)
+        sscanf(text, "%lu %lu %lu", &size, &resident, &shared);
+    return (resident - MIN(resident, shared)) * GUEST_PAGE_SIZE;
+}
+
+static struct memory_use read_all(void)
+{
+    struct memory_use u = {.kernel_bytes = own_bytes()};
+    uint64_t mapped_shared = 0;
+    size_t mappings = 0;
+    struct process *p;
+    generation++;
+    list_for_each(p, &process_all, all_link)
+    {
+        struct address_space *s = p->space;
+        if (p->state != PROCESS_ALIVE)
+            continue;
+        u.process_count++;
+        if (!s || s->memory.generation == generation)
+            continue;
+        read_counters(p, &s->memory);
+        u.private_bytes += estimate(s);
+        u.table_bytes += s->memory.table_bytes;
+        mapped_shared += s->memory.shared_bytes;
+        mappings += s->memory.mapping_count;
+    }
+    u.shared_bytes = held_memory_bytes() + MIN(mapped_shared, shared_memory_most_bytes());
+    u.host_bytes = thread_total * THREAD_BYTES + mappings * MAPPING_BYTES;
+    u.total_bytes =
+        u.private_bytes + u.shared_bytes + u.table_bytes + u.host_bytes + u.kernel_bytes;
+    return u;
+}
+
+struct memory_use memory_use_measure(uint64_t limit)
+{
+    count_mappings();
+    struct memory_use u = read_all();
+    if (u.total_bytes > limit)
+        resolve_doubts(&u, limit);
+    last = u;
+    last_ns = clock_monotonic_ns();
+    return u;
+}
+
+uint64_t memory_use_of(const struct process *p)
+{
+    const struct space_memory *m = &p->space->memory;
+    return estimate(p->space) + m->shared_bytes + m->table_bytes + m->mapping_count * MAPPING_BYTES;
+}
+
+const struct memory_use *memory_use_recent(int64_t max_age_ns)
+{
+    int64_t now_ns = clock_monotonic_ns();
+    if (last_ns == 0 || now_ns - last_ns > max_age_ns) {
+        last = read_all();
+        last_ns = now_ns;
+    }
+    return &last;
+}

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kernel/proc/meter.h"
+
+#include "kernel/host/host.h"
+#include "kernel/proc/account.h"
+
+#include <time.h>
+
+/* The host sees that an alarm is due at its ticks. */
+#define PERIOD_MIN_NS (4 * NSEC_PER_MSEC)
+#define PERIOD_MAX_NS (2 * NSEC_PER_SEC)
+/* Looks that go by the clock, where alarms are none or too coarse. */
+#define CLOCK_NS NSEC_PER_SEC
+/* Between looks as long as one takes, but for at least this. */
+#define PAUSE_MIN_NS (2 * NSEC_PER_MSEC)
+
+static struct list watchers = {&watchers, &watchers};
+static struct timer next = {.expire = NULL};
+static struct host_alarm own_alarm;
+static int64_t period_ns = PERIOD_MAX_NS;
+static int64_t rest_until_ns; /* no look before */
+static size_t processes, processes_at_look;
+static bool lacks_alarm; /* some process could not be given one since the last look */
+
+/* ---- processor time ---- */
+
+static int64_t own_cpu_ns(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+    return t.tv_sec * NSEC_PER_SEC + t.tv_nsec;
+}
+
+int64_t meter_cpu_ns(void)
+{
+    const struct account_totals ended = account_totals();
+    int64_t sum = ended.user_ns + ended.system_ns + own_cpu_ns(), used;
+    const struct process *p;
+    list_for_each(p, &process_all, all_link)
+    {
+        /* What an ending one has used is among the totals already. */
+        if (p->state == PROCESS_ALIVE && !p->exiting && host->cpu_time(p->host_pid, &used) == 0)
+            sum += used;
+    }
+    return sum;
+}
+
+/* ---- alarms ---- */
+
+static void set_alarm(struct host_alarm *a, pid_t host_pid)
+{
+    if (host->set_alarm(a, host_pid, period_ns) < 0)
+        lacks_alarm = true;
+}
+
+static void set_period(int64_t wanted_ns)
+{
+    struct process *p;
+    wanted_ns = MAX(MIN(wanted_ns, PERIOD_MAX_NS), PERIOD_MIN_NS);
+    /* To change them all costs a call each: not for a little. */
+    bool is_kept = wanted_ns <= period_ns * 2 && wanted_ns >= period_ns - period_ns / 4;
+    if (!is_kept)
+        period_ns = wanted_ns;
+    if (is_kept && !lacks_alarm)
+        return;
+    lacks_alarm = false;
+    set_alarm(&own_alarm, 0);
+    list_for_each(p, &process_all, all_link)
+    {
+        if (p->state == PROCESS_ALIVE)
+            set_alarm(&p->alarm, p->host_pid);
+    }
+}
+
+/* ---- looks ---- */
+
+static void look(void)
+{
+    struct meter_plan plan = {.cpu_ns = PERIOD_MAX_NS, .at_ns = TIMER_NEVER};
+    const struct meter_watcher *w;
+    int64_t began_ns = clock_monotonic_ns(), cpu_ns = meter_cpu_ns();
+    list_for_each(w, &watchers, link) w->look(began_ns, cpu_ns, &plan);
+    processes_at_look = processes;
+    set_period(plan.cpu_ns);
+    int64_t now_ns = clock_monotonic_ns();
+    if (lacks_alarm || plan.cpu_ns < PERIOD_MIN_NS)
+        meter_want_at(&plan, now_ns + CLOCK_NS);
+    rest_until_ns = now_ns + MAX(now_ns - began_ns, PAUSE_MIN_NS);
+    timer_disarm(&next);
+    if (plan.at_ns != TIMER_NEVER)
+        timer_arm(&next, MAX(plan.at_ns, rest_until_ns));
+}
+
+static void on_timer(struct timer *t)
+{
+    look();
+}
+
+void meter_look_soon(void)
+{
+    int64_t now_ns = clock_monotonic_ns();
+    if (list_is_empty(&watchers))
+        return;
+    if (now_ns >= rest_until_ns)
+        look();
+    else if (!timer_is_armed(&next) || next.when_ns > rest_until_ns)
+        timer_arm(&next, rest_until_ns);
+}
+
+void meter_add(struct meter_watcher *w)
+{
+    next.expire = on_timer;
+    host_alarm_fired = meter_look_soon;
+    list_append(&watchers, &w->link);
+    set_alarm(&own_alarm, 0);
+}
+
+void meter_process_born(struct process *p)
+{
+    processes++;
+    if (list_is_empty(&watchers))
+        return;
+    set_alarm(&p->alarm, p->host_pid);
+    /* The share of each was reckoned for twice as many as there were. */
+    if (lacks_alarm || processes > 2 * processes_at_look)
+        meter_look_soon();
+}
+
+void meter_process_gone(struct process *p)
+{
+    processes--;
+    host->clear_alarm(&p->alarm);
+}

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * When to look at what the sandbox uses: for limits that are enforced by watching.
+ *
+ * A look is due when some process has used a certain share of processor time (kernel/host/alarm.h),
+ * when processes have become many, and when somebody asked for it. Each watcher says after its look
+ * how much processor time may pass until the next one; the shortest counts. So looks come the more
+ * often the nearer a limit is and the faster it is approached, and never while nothing runs.
+ *
+ * Where the host gives no alarms, or where there are so many processes that the share of each would
+ * be less than a tick, looks come by the clock too.
+ */
+#pragma once
+
+#include "kernel/proc/process.h"
+
+/* Until the next look: what all watchers want. */
+struct meter_plan {
+    int64_t cpu_ns; /* that any one process may use */
+    int64_t at_ns;  /* CLOCK_MONOTONIC: when it is due whatever they use; TIMER_NEVER */
+};
+
+struct meter_watcher {
+    /* now_ns: CLOCK_MONOTONIC; cpu_ns: as meter_cpu_ns(). Lowers what it wants lower in plan. */
+    void (*look)(int64_t now_ns, int64_t cpu_ns, struct meter_plan *plan);
+    struct list link;
+};
+
+/* Before the first process: w is asked from now on. */
+void meter_add(struct meter_watcher *w);
+
+static inline void meter_want_cpu(struct meter_plan *plan, int64_t cpu_ns)
+{
+    plan->cpu_ns = MIN(plan->cpu_ns, cpu_ns);
+}
+static inline void meter_want_at(struct meter_plan *plan, int64_t at_ns)
+{
+    plan->at_ns = MIN(plan->at_ns, at_ns);
+}
+
+/* A look is wanted as soon as one may be. */
+void meter_look_soon(void);
+
+/* Processor time of all processes, dead ones too, and of the kernel itself. */
+int64_t meter_cpu_ns(void);
+
+/* For process.c. Nothing happens without watchers. */
+void meter_process_born(struct process *p);
+void meter_process_gone(struct process *p);
