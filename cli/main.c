@@ -15,6 +15,8 @@ static const struct verb {
     void (*help)(FILE *out);
 } verbs[] = {
     {"run", "run a program in a sandbox of its own", cli_run, cli_run_help},
+    {"ps", "list the sandboxes that are running", cli_ps, cli_ps_help},
+    {"inspect", "what a running sandbox may use, and uses", cli_inspect, cli_inspect_help},
     {"help", "explain a command: glovebox help run", cli_help, NULL},
 };
 

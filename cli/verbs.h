@@ -10,3 +10,9 @@
 
 int cli_run(int count, char **words);
 void cli_run_help(FILE *out);
+
+int cli_ps(int count, char **words);
+void cli_ps_help(FILE *out);
+
+int cli_inspect(int count, char **words);
+void cli_inspect_help(FILE *out);

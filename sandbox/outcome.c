@@ -129,6 +129,13 @@ void outcome_note_kernel(struct sandbox_outcome *o, const struct end_facts *f, c
         note_kill_by_host(o, f);
         return;
     }
+    if (is_signal && number == SIGKILL) {
+        o->cause = SANDBOX_HOST_FAILURE;
+        o->signal = SIGKILL;
+        snprintf(o->words, sizeof(o->words), "the sandbox's kernel was killed from outside");
+        sandbox_error_set(&o->message, 0, "%s; start it again", o->words);
+        return;
+    }
     o->cause = SANDBOX_KERNEL_FAILURE;
     snprintf(o->words, sizeof(o->words), "the sandbox's kernel ended unexpectedly: %s %d",
              is_signal ? "signal" : "status", number);

@@ -174,13 +174,15 @@ static void choose_name(char ret[static REGISTRY_NAME_MAX_BYTES + 1])
 /* Creates and locks a record: 0, -EEXIST, or another negative errno. */
 static int make_record(struct registry *r)
 {
-    int fd =
-        openat(r->sandboxes, r->name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-    if (fd < 0 && errno == EEXIST && !is_running(r->sandboxes, r->name))
-        fd =
-            openat(r->sandboxes, r->name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+    const int flags = O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
+    int fd = openat(r->sandboxes, r->name, flags, 0600);
+    int error = errno;
+    if (fd < 0 && error == EEXIST && !is_running(r->sandboxes, r->name)) {
+        fd = openat(r->sandboxes, r->name, flags, 0600);
+        error = errno;
+    }
     if (fd < 0)
-        return -errno;
+        return -error;
     if (!lock(fd)) {
         unlinkat(r->sandboxes, r->name, 0);
         close(fd);

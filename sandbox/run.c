@@ -25,6 +25,7 @@ enum state {
     ENDING,  /* the program got a signal and has until the deadline */
     KILLING, /* the kernel process got CONTROL_KILL, likewise */
     LEAVING, /* the program has ended, the kernel process is about to */
+    DYING,   /* all are killed from outside; the machine may hold the kernel process up */
     GONE,    /* the kernel process was waited for */
 };
 
@@ -60,6 +61,7 @@ struct run {
     bool is_ended_by_us; /* the cause is time or a signal, whatever the program makes of it */
     bool is_control_open;
     bool is_abandoned;   /* nothing more is carried */
+    bool is_held_up;     /* the kernel process can't be waited for */
     bool is_output_lost; /* message says why */
     bool is_input_terminal;
     int input_left; /* reading end of the program's input, to count what it left; -1 */
@@ -92,12 +94,18 @@ static void set_state(struct run *r, enum state state, int64_t limit_ms)
     r->deadline_ns = limit_ms ? now_ns() + limit_ms * NSEC_PER_MSEC : 0;
 }
 
+static void start_dying(struct run *r)
+{
+    sandbox_kill(r->sandbox);
+    set_state(r, DYING, SANDBOX_DYING_MS);
+}
+
 static void start_killing(struct run *r)
 {
     if (sandbox_send(r->sandbox, CONTROL_KILL, 0))
         set_state(r, KILLING, SANDBOX_KILL_MS);
     else
-        sandbox_kill(r->sandbox);
+        start_dying(r);
 }
 
 /* A reason of ours to end the sandbox: whether it is the first one, which is the cause. */
@@ -117,7 +125,7 @@ static void end_sandbox(struct run *r, int sig)
         r->is_abandoned = true;
         return;
     }
-    if (r->state == LEAVING)
+    if (r->state == LEAVING || r->state == DYING)
         return;
     if (r->state == ENDING || !r->is_ready || grace_ns == 0) {
         start_killing(r);
@@ -170,13 +178,23 @@ static void give_up_readers(struct run *r)
         r->io->say("output: its reader takes nothing; the end of it is left out");
 }
 
+/* No program runs any more, and what they wrote has come, but for what it may still hold. */
+static void give_up_kernel(struct run *r)
+{
+    r->is_abandoned = r->is_held_up = true;
+    r->io->say("the machine holds up the end of the sandbox's kernel (a slow disk or a mounted "
+               "folder?), it ends when that lets go");
+}
+
 static void on_deadline(struct run *r)
 {
     r->deadline_ns = 0;
     if (r->state == ENDING)
         start_killing(r);
     else if (r->state == KILLING || r->state == LEAVING)
-        sandbox_kill(r->sandbox);
+        start_dying(r);
+    else if (r->state == DYING)
+        give_up_kernel(r);
     else if (r->state == GONE)
         give_up_readers(r);
 }
@@ -280,7 +298,7 @@ static void start_leaving(struct run *r)
 {
     int64_t before_ns = r->deadline_ns;
     r->has_outcome = true;
-    if (r->state == GONE)
+    if (r->state == GONE || r->state == DYING)
         return;
     set_state(r, LEAVING, SANDBOX_LEAVING_MS);
     /* What is left of a grace is not prolonged. */
@@ -646,7 +664,7 @@ static void note_kernel_end(struct run *r)
 {
     struct end_facts facts = {.wait_status = r->sandbox->wait_status};
     facts.is_out_of_memory = place_ran_out_of_memory(&r->place, &facts.is_at_limit);
-    if (!facts.is_out_of_memory)
+    if (!WIFSIGNALED(facts.wait_status) || WTERMSIG(facts.wait_status) != SIGKILL)
         keep_report(r);
     outcome_note_kernel(r->outcome, &facts, r->notices.last_line);
 }
@@ -678,7 +696,10 @@ static void finish_outcome(struct run *r)
 
 static void run_done(struct run *r)
 {
-    sandbox_free(r->sandbox);
+    if (r->is_held_up)
+        sandbox_forget(r->sandbox);
+    else
+        sandbox_free(r->sandbox);
     place_leave(&r->place);
     base_closep(&r->input_left);
     relay_done(&r->input);

@@ -13,8 +13,10 @@
  *                        v                                       |
  *                     KILLING  CONTROL_KILL ---------------------+
  *                        | 20 ms: killed from outside
+ *                        v
+ *                     DYING  over when the kernel process is gone, or 1 s later
  *
- * So nothing in the sandbox lives longer than grace and 20 ms after its time was up, whatever it
+ * So no program in the sandbox lives longer than grace and 20 ms after its time was up, whatever it
  * does; and what it had written by then is carried to its reader before the end is told. A reader
  * that takes nothing for a second does not hold up an end that is ours.
  *
@@ -31,6 +33,7 @@
 #define SANDBOX_KILL_MS       20   /* between CONTROL_KILL and SIGKILL to the kernel process */
 #define SANDBOX_LEAVING_MS    2000 /* between CONTROL_EXITED and the end of the kernel process */
 #define SANDBOX_DELIVERY_MS   1000 /* that a reader may rest when we have ended the program */
+#define SANDBOX_DYING_MS      1000 /* that the machine may hold up a killed kernel process */
 #define SANDBOX_LOG_MAX_BYTES (256 * 1024) /* of the kernel process's standard error */
 
 struct sandbox_io {

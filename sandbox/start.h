@@ -35,7 +35,11 @@ int sandbox_start(const struct sandbox_spec *spec, const struct place *place, st
 /* Sends a message; false when the kernel process is gone or doesn't listen. */
 bool sandbox_send(struct sandbox *s, enum control_type type, int32_t value);
 
-/* Kills everything in it, at once, from outside. Doesn't wait. */
+/*
+ * Kills everything in it, at once, from outside. Doesn't wait. The tasks don't even outlive a
+ * kernel process that the machine holds up (in a write to a slow disk, on a folder of a dead
+ * server), where it can't act on a signal.
+ */
 void sandbox_kill(struct sandbox *s);
 
 /* Waits for the end of the kernel process (pidfd is readable) and notes wait_status and usage. */
@@ -43,3 +47,7 @@ void sandbox_reap(struct sandbox *s);
 
 /* Kills and waits when it still runs; closes and frees everything. NULL is fine. */
 void sandbox_free(struct sandbox *s);
+
+/* As sandbox_free(), but waits for nobody: for a kernel process that was killed and is held up. It
+ * stays a child of this process. */
+void sandbox_forget(struct sandbox *s);

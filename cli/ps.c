@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * glovebox ps: the sandboxes of this user that are running.
+ */
+#include "cli/options.h"
+#include "cli/say.h"
+#include "cli/sandboxes.h"
+#include "cli/verbs.h"
+
+struct ps_options {
+    bool json, help;
+};
+
+static int take_json(void *target, const char *value _unused_, struct sandbox_error *e _unused_)
+{
+    ((struct ps_options *)target)->json = true;
+    return 0;
+}
+
+static int take_help(void *target, const char *value _unused_, struct sandbox_error *e _unused_)
+{
+    ((struct ps_options *)target)->help = true;
+    return 0;
+}
+
+static const struct cli_option options[] = {
+    {"json", 0, NULL, "print an array of JSON objects", take_json},
+    {"help", 'h', NULL, "print this", take_help},
+    {0},
+};
+
+static const struct cli_foreign_option foreign[] = {
+    {"all", "leave it out, nothing is kept of sandboxes that have ended"},
+    {"a", "leave it out, nothing is kept of sandboxes that have ended"},
+    {0},
+};
+
+static const struct cli_options grammar = {
+    .options = options,
+    .foreign = foreign,
+    .help_command = "glovebox ps --help",
+};
+
+void cli_ps_help(FILE *out)
+{
+    fputs("Usage: glovebox ps [OPTIONS]\n"
+          "\n"
+          "Lists your sandboxes that are running on this machine.\n"
+          "\n"
+          "Options:\n",
+          out);
+    cli_options_print(options, out);
+    fputs("\nMore: man glovebox-ps\n", out);
+}
+
+int cli_ps(int count, char **words)
+{
+    struct ps_options o = {0};
+    struct sandbox_error e;
+    int used;
+    int r = cli_options_parse(&grammar, count, words, &o, &used, &e);
+    if (r == 0 && o.help) {
+        cli_ps_help(stdout);
+        return 0;
+    }
+    if (r == 0 && used < count)
+        r = sandbox_error_set(&e, -EINVAL,
+                              "ps: takes no names; for one of them, see glovebox "
+                              "inspect %s",
+                              words[used]);
+    if (r == 0)
+        r = sandboxes_list(o.json, stdout, &e);
+    if (r < 0)
+        cli_say_error(&e);
+    return r < 0 ? CLI_STATUS_BAD_USE : 0;
+}

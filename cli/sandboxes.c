@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/sandboxes.h"
+
+#include "cli/report_limits.h"
+#include "lib/text/shown.h"
+#include "sandbox/registry.h"
+#include "sandbox/usage.h"
+
+#include <inttypes.h>
+#include <time.h>
+
+#define JSON_FLAGS (JSON_ENSURE_ASCII | JSON_REAL_PRECISION(12))
+
+static int64_t age_ns(const struct record *r)
+{
+    struct timespec ts;
+    clock_gettime(CLOCK_REALTIME, &ts);
+    return MAX(ts.tv_sec * NSEC_PER_SEC + ts.tv_nsec - r->created_ns, (int64_t)0);
+}
+
+/* "12 s", "3 min", "2 h", "5 d": as exact as a glance needs. */
+static void format_age(int64_t ns, char *ret, size_t size)
+{
+    int64_t s = ns / NSEC_PER_SEC;
+    if (s < 120)
+        snprintf(ret, size, "%" PRId64 " s", s);
+    else if (s < 120 * 60)
+        snprintf(ret, size, "%" PRId64 " min", s / 60);
+    else if (s < 48 * 3600)
+        snprintf(ret, size, "%" PRId64 " h", s / 3600);
+    else
+        snprintf(ret, size, "%" PRId64 " d", s / (24 * 3600));
+}
+
+static void format_memory(const struct sandbox_usage *u, char *ret, size_t size)
+{
+    snprintf(ret, size, "%s%.1f MiB", u->is_memory_estimated ? "about " : "",
+             (double)u->memory_bytes / (1 << 20));
+}
+
+static json_t *make_usage(const struct sandbox_usage *u)
+{
+    return json_pack(
+        "{s:I, s:b, s:o, s:i, s:i, s:f, s:I}", "memory_bytes", (json_int_t)u->memory_bytes,
+        "memory_is_estimated", u->is_memory_estimated, "peak_memory_bytes",
+        u->peak_memory_bytes ? json_integer((json_int_t)u->peak_memory_bytes) : json_null(),
+        "processes", (int)u->processes, "threads", (int)u->threads, "cpu_ms",
+        (double)(u->cpu_ns / NSEC_PER_USEC) / 1000.0, "memory_kills", (json_int_t)u->oom_kills);
+}
+
+/* NULL when memory runs out. */
+static json_t *make_object(const char *name, const struct record *r, const struct sandbox_usage *u)
+{
+    json_t *groups = json_array();
+    for (size_t i = 0; i < r->cgroup.count; i++)
+        json_array_append_new(groups, json_string(r->cgroup.groups[i].path));
+    return json_pack("{s:s, s:i, s:i, s:f, s:s, s:o, s:o, s:o, s:o}", "name", name, "pid", r->pid,
+                     "starter_pid", r->starter, "age_ms",
+                     (double)(age_ns(r) / NSEC_PER_USEC) / 1000.0, "command", r->command, "limits",
+                     report_make_limits(&r->limits), "limited_by",
+                     report_make_controls(&r->controls), "usage", make_usage(u), "cgroups", groups);
+}
+
+static int print_json(json_t *j, FILE *out, struct sandbox_error *e)
+{
+    errno = 0;
+    int r = j ? json_dumpf(j, out, JSON_FLAGS) : -1;
+    json_decref(j);
+    if (r < 0 || fputc('\n', out) == EOF || fflush(out) == EOF)
+        return sandbox_error_set(e, -EIO, "the result can't be written: %s; free memory or room",
+                                 strerror(errno ? errno : ENOMEM));
+    return 0;
+}
+
+struct listing {
+    FILE *out;
+    json_t *array; /* instead */
+};
+
+static void see(void *userdata, const char *name, char *text)
+{
+    struct listing *l = userdata;
+    struct sandbox_usage u;
+    char age[32], memory[64], shown_name[128], command[64];
+    _cleanup_free_ struct record *r = malloc(sizeof(*r));
+    if (!r)
+        return;
+    record_parse(text, r);
+    /* Between its entry and its start, or its end and its leaving, there is nothing to see. */
+    if (usage_read(r, &u) < 0)
+        return;
+    if (l->array) {
+        json_array_append_new(l->array, make_object(name, r, &u));
+        return;
+    }
+    format_age(age_ns(r), age, sizeof(age));
+    format_memory(&u, memory, sizeof(memory));
+    text_line(name, strlen(name), shown_name, sizeof(shown_name));
+    text_line(r->command, strlen(r->command), command, sizeof(command));
+    fprintf(l->out, "%-20s %8d %8s %16s %10u  %s\n", shown_name, r->pid, age, memory, u.processes,
+            command);
+}
+
+int sandboxes_list(bool json, FILE *out, struct sandbox_error *e)
+{
+    struct registry registry;
+    struct listing l = {.out = out, .array = json ? json_array() : NULL};
+    int r = registry_open(&registry, e);
+    if (r < 0)
+        return r;
+    if (!json)
+        fprintf(out, "%-20s %8s %8s %16s %10s  %s\n", "NAME", "PID", "AGE", "MEMORY", "PROCESSES",
+                "COMMAND");
+    r = registry_list(&registry, see, &l);
+    if (r < 0)
+        sandbox_error_set(e, r, "%s/sandboxes: %s; make it readable", registry.path, strerror(-r));
+    registry_close(&registry);
+    if (r == 0 && json)
+        return print_json(l.array, out, e);
+    json_decref(l.array);
+    return r;
+}
+
+/* What of the limit is used at this moment, where anybody knows. */
+static void format_use(enum sandbox_limit which, const struct record *r,
+                       const struct sandbox_usage *u, char *ret, size_t size)
+{
+    char memory[64];
+    switch (which) {
+    case LIMIT_MEMORY:
+        format_memory(u, memory, sizeof(memory));
+        snprintf(ret, size, "%s now", memory);
+        break;
+    case LIMIT_PIDS:
+        snprintf(ret, size, "%u now", u->threads);
+        break;
+    case LIMIT_LIFETIME:
+        snprintf(ret, size, "%.1f s old", (double)age_ns(r) / NSEC_PER_SEC);
+        break;
+    default:
+        ret[0] = '\0';
+    }
+}
+
+static const char *find_control(enum sandbox_limit which, const struct sandbox_controls *c)
+{
+    return which == LIMIT_MEMORY ? limited_by_name(c->memory)
+           : which == LIMIT_CPUS ? limited_by_name(c->cpus)
+           : which == LIMIT_PIDS ? limited_by_name(c->pids)
+                                 : "";
+}
+
+static void print_limits(const struct record *r, const struct sandbox_usage *u, FILE *out)
+{
+    char value[64], use[96];
+    fputs("limits\n", out);
+    for (int i = 0; i < LIMIT_COUNT; i++) {
+        enum sandbox_limit which = (enum sandbox_limit)i;
+        sandbox_limit_format(which, r->limits.value[i], value, sizeof(value));
+        format_use(which, r, u, use, sizeof(use));
+        fprintf(out, "  %-22s %-16s %-12s %s\n", sandbox_limit_rows[i].name, value,
+                find_control(which, &r->controls), use);
+    }
+    for (size_t i = 0; i < r->limits.rlimit_count; i++) {
+        const struct sandbox_rlimit *l = &r->limits.rlimits[i];
+        fprintf(out, "  ulimit %-15s %" PRId64 ":%" PRId64 "\n", sandbox_rlimit_name(l->resource),
+                (int64_t)l->value.rlim_cur, (int64_t)l->value.rlim_max);
+    }
+}
+
+static void print_text(const char *name, const struct record *r, const struct sandbox_usage *u,
+                       FILE *out)
+{
+    char age[32], command[RECORD_COMMAND_MAX_BYTES];
+    format_age(age_ns(r), age, sizeof(age));
+    text_line(r->command, strlen(r->command), command, sizeof(command));
+    fprintf(out, "name       %s\npid        %d\nstarter    %d\nage        %s\ncommand    %s\n",
+            name, r->pid, r->starter, age, command);
+    fprintf(out, "processes  %u\nthreads    %u\ncpu        %.2f s\n", u->processes, u->threads,
+            (double)u->cpu_ns / NSEC_PER_SEC);
+    print_limits(r, u, out);
+    for (size_t i = 0; i < r->cgroup.count; i++)
+        fprintf(out, "cgroup     %s\n", r->cgroup.groups[i].path);
+}
+
+int sandboxes_inspect(const char *name, bool json, FILE *out, struct sandbox_error *e)
+{
+    struct registry registry;
+    struct sandbox_usage u;
+    _cleanup_free_ struct record *record = malloc(sizeof(*record));
+    _cleanup_free_ char *text = NULL;
+    int r = registry_open(&registry, e);
+    if (r < 0)
+        return r;
+    r = record ? registry_read(&registry, name, &text) : -ENOMEM;
+    registry_close(&registry);
+    if (r == 0) {
+        record_parse(text, record);
+        r = usage_read(record, &u);
+    }
+    if (r < 0)
+        return sandbox_error_set(e, r,
+                                 "%s: no sandbox of this name is running; glovebox ps lists those "
+                                 "that are",
+                                 name);
+    if (json)
+        return print_json(make_object(name, record, &u), out, e);
+    print_text(name, record, &u, out);
+    return 0;
+}
