@@ -203,6 +203,8 @@ ssize_t file_read_kernel(struct file *f, void *data, size_t size, off_t pos)
             break;
         done += (size_t)n;
     }
+    if (done > 0)
+        notify_file(f, IN_ACCESS);
     return (ssize_t)done;
 }
 

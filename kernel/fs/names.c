@@ -213,16 +213,18 @@ int vfs_link(const struct path *target, const struct walk_base *b, const char *n
     return r;
 }
 
-/* Takes a removed name out of the tree, and tells. */
-static void removed(struct inode *dir, struct dentry *d)
+/*
+ * Takes a removed name out of the tree, drops d, and tells: what nobody has open is gone
+ * (IN_DELETE_SELF) before its directory hears of it, as in d_delete_notify() of Linux.
+ */
+static void removed(struct inode *dir, struct dentry *d, const char *name)
 {
-    struct inode *i = inode_get(d->inode);
-    uint32_t is_dir = S_ISDIR(i->mode) ? IN_ISDIR : 0;
+    uint32_t is_dir = S_ISDIR(d->inode->mode) ? IN_ISDIR : 0;
     if (!is_dir)
-        notify_inode(i, IN_ATTRIB);
+        notify_inode(d->inode, IN_ATTRIB);
     dentry_detach(d);
-    notify_name(dir, IN_DELETE | is_dir, 0, d->name);
-    inode_put(i);
+    dentry_put(d);
+    notify_name(dir, IN_DELETE | is_dir, 0, name);
 }
 
 static int unlink_child(const struct walk_base *b, struct path dir, const struct walk_last *last)
@@ -245,8 +247,9 @@ static int unlink_child(const struct walk_base *b, struct path dir, const struct
     if (r == 0)
         r = parent->ops->unlink(parent, d);
     if (r == 0)
-        removed(parent, d);
-    dentry_put(d);
+        removed(parent, d, last->name);
+    else
+        dentry_put(d);
     return r;
 }
 
@@ -282,8 +285,9 @@ static int rmdir_child(const struct walk_base *b, struct path dir, const struct 
     if (r == 0)
         r = parent->ops->rmdir(parent, d);
     if (r == 0)
-        removed(parent, d);
-    dentry_put(d);
+        removed(parent, d, last->name);
+    else
+        dentry_put(d);
     return r;
 }
 

@@ -93,9 +93,10 @@ static int find_report(struct process *parent, const struct selection *s, struct
     {
         if (!is_selected(child, s))
             continue;
-        any = true;
         if (has_report(child, s->options, ret))
             return 1;
+        /* One that has ended and is not asked for will never report: it is no child at all. */
+        any = any || child->state != PROCESS_ZOMBIE;
     }
     /* A child that has not shown up yet may be the one. */
     if (!any && parent->embryo)

@@ -248,6 +248,38 @@ TEST(directory_hears_of_its_own_end)
     EXPECT_STR(collect(), expected("%d:400: %d:8000: ", wd, wd));
 }
 
+TEST(what_nobody_has_open_is_gone_before_its_directory_hears)
+{
+    make();
+    mkdir("d", 0700);
+    create_file("f");
+    int dot = watch(".", IN_DELETE);
+    int d = watch("d", IN_DELETE_SELF);
+    int f = watch("f", IN_DELETE_SELF);
+    rmdir("d");
+    EXPECT_STR(collect(), expected("%d:400: %d:8000: %d:40000200:d ", d, d, dot));
+    unlink("f");
+    EXPECT_STR(collect(), expected("%d:400: %d:8000: %d:200:f ", f, f, dot));
+}
+
+TEST(a_program_that_is_executed_is_read)
+{
+    make();
+    int fd = open("script", O_WRONLY | O_CREAT | O_EXCL, 0700);
+    ASSERT_EQ(write(fd, "#!/bin/true\n", 12), 12);
+    close(fd);
+    int wd = watch("script", IN_OPEN | IN_ACCESS | IN_CLOSE);
+    pid_t child = fork();
+    if (child == 0) {
+        execl("script", "script", NULL);
+        _exit(1);
+    }
+    int status = -1;
+    waitpid(child, &status, 0);
+    EXPECT_EQ(status, 0);
+    EXPECT_STR(collect(), expected("%d:20: %d:1: %d:10: ", wd, wd, wd));
+}
+
 TEST(links_of_all_kinds_are_created)
 {
     make();

@@ -261,6 +261,17 @@ TEST(stop_is_reported_once)
     end_child(pid);
 }
 
+TEST(a_child_that_has_ended_never_stops)
+{
+    siginfo_t info;
+    pid_t pid = fork();
+    if (pid == 0)
+        _exit(0);
+    EXPECT_ERRNO(waitid(P_ALL, 0, &info, WSTOPPED | WCONTINUED), ECHILD);
+    EXPECT_EQ(waitid(P_ALL, 0, &info, WEXITED), 0);
+    EXPECT_EQ(info.si_pid, pid);
+}
+
 TEST(stop_is_not_reported_without_wuntraced)
 {
     pid_t pid = start_pausing();
