@@ -416,6 +416,9 @@ static void read_control(struct run *r)
         ssize_t n = recv(r->sandbox->control, &u, sizeof(u), MSG_DONTWAIT | MSG_TRUNC);
         if (n < 0 && (errno == EAGAIN || errno == EINTR))
             return;
+        /* Told once, before what is still there to be read: we wrote to a kernel that was ending. */
+        if (n < 0 && errno == ECONNRESET)
+            continue;
         if (n <= 0) {
             r->is_control_open = false;
             return;

@@ -4,7 +4,6 @@
 #include "kernel/boot/control.h"
 #include "kernel/core/kernel.h"
 
-#include <poll.h>
 #include <sys/socket.h>
 
 #define PIECE    4096
@@ -112,9 +111,7 @@ void console_drain(void)
 {
     if (!console)
         return;
-    while (!move_output()) {
-        struct pollfd p = {.fd = watch.fd.n, .events = POLLOUT};
-        if (poll(&p, 1, DRAIN_MS) <= 0)
+    while (!move_output())
+        if (!host_watch_wait_room(watch.fd, DRAIN_MS))
             return;
-    }
 }

@@ -8,12 +8,22 @@
 #include "kernel/proc/account.h"
 #include "kernel/proc/process.h"
 
-#include <poll.h>
 #include <signal.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
 
-static struct host_watch watch;
+/* Packets that wait for room: of the types that can be many no more than this. */
+#define KEPT_MAX 64
+
+struct kept {
+    struct list link;
+    struct control_packet packet;
+    char text[];
+};
+
+static struct host_watch watch = {.fd = {CONTROL_FD}, .patient = true};
+static struct list kept = {&kept, &kept};
+static size_t kept_count;
 static struct process *program;
 static struct tty *console;
 
@@ -28,12 +38,76 @@ void control_forget_console(void)
     console = NULL;
 }
 
-static void send_packet(struct control_packet *p, const char *text)
+/* False when there is no room. A starter that is gone takes everything. */
+static bool try_send(const struct control_packet *p, const char *text)
 {
-    struct iovec parts[2] = {{p, sizeof(*p)}, {(void *)text, p->text_size}};
+    struct iovec parts[2] = {{(void *)p, sizeof(*p)}, {(void *)text, p->text_size}};
     struct msghdr m = {.msg_iov = parts, .msg_iovlen = p->text_size ? 2 : 1};
-    while (sendmsg(CONTROL_FD, &m, MSG_NOSIGNAL) < 0 && errno == EINTR)
-        ;
+    ssize_t n;
+    do
+        n = sendmsg(CONTROL_FD, &m, MSG_NOSIGNAL | MSG_DONTWAIT);
+    while (n < 0 && errno == EINTR);
+    return n >= 0 || errno != EAGAIN;
+}
+
+static void keep(const struct control_packet *p, const char *text)
+{
+    bool can_be_many =
+        p->type == CONTROL_LOG || p->type == CONTROL_STOPPED || p->type == CONTROL_CASUALTY;
+    if (can_be_many && kept_count >= KEPT_MAX)
+        return;
+    struct kept *k = malloc(sizeof(*k) + p->text_size);
+    if (!k)
+        return;
+    k->packet = *p;
+    if (p->text_size)
+        memcpy(k->text, text, p->text_size);
+    list_append(&kept, &k->link);
+    kept_count++;
+}
+
+static void send_kept(void)
+{
+    while (!list_is_empty(&kept)) {
+        struct kept *k = list_first(&kept, struct kept, link);
+        if (!try_send(&k->packet, k->text))
+            return;
+        list_remove(&k->link);
+        kept_count--;
+        free(k);
+    }
+}
+
+static void wait_for_room(void)
+{
+    host_watch_change(&watch, EPOLLIN | EPOLLOUT);
+}
+
+static void send_packet(const struct control_packet *p, const char *text)
+{
+    if (list_is_empty(&kept) && try_send(p, text))
+        return;
+    keep(p, text);
+    wait_for_room();
+}
+
+bool control_offer_trace(const char *text, size_t size, int limit_ms)
+{
+    const struct control_packet p = {.type = CONTROL_TRACE, .text_size = (uint32_t)size};
+    bool is_sent = list_is_empty(&kept) && try_send(&p, text);
+    if (!is_sent && limit_ms > 0 && host_watch_wait_room(watch.fd, limit_ms)) {
+        send_kept();
+        is_sent = list_is_empty(&kept) && try_send(&p, text);
+    }
+    if (!is_sent)
+        wait_for_room();
+    return is_sent;
+}
+
+void control_drain(void)
+{
+    for (send_kept(); !list_is_empty(&kept); send_kept())
+        host_watch_wait_room(watch.fd, -1);
 }
 
 void control_send(enum control_type type, int32_t value, const char *text, size_t text_size)
@@ -104,6 +178,13 @@ static void take_packet(const struct control_packet *p)
 static void on_ready(struct host_watch *w, uint32_t events)
 {
     struct control_packet p;
+    if (events & EPOLLOUT) {
+        send_kept();
+        if (list_is_empty(&kept))
+            host_watch_change(w, EPOLLIN);
+    }
+    if (!(events & ~(uint32_t)EPOLLOUT))
+        return;
     ssize_t n = recv(CONTROL_FD, &p, sizeof(p), MSG_DONTWAIT);
     if (n == (ssize_t)sizeof(p))
         take_packet(&p);
@@ -113,8 +194,6 @@ static void on_ready(struct host_watch *w, uint32_t events)
 
 int control_start(void)
 {
-    watch.fd.n = CONTROL_FD;
     watch.ready = on_ready;
-    watch.patient = true;
     return host_watch_add(&watch, EPOLLIN);
 }

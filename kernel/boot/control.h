@@ -10,8 +10,20 @@
 /* Watches the control socket; must be called once the host layer is ready. */
 int control_start(void);
 
-/* Sends a packet; waits until it is taken (the starter always reads). */
+/*
+ * Sends a packet. Does not wait: while the starter does not read (it may be stopped), packets are
+ * kept, and of what a guest can cause many of, so many.
+ */
 void control_send(enum control_type type, int32_t value, const char *text, size_t text_size);
+
+/*
+ * Sends lines of the trace. Waits up to limit_ms for a starter that does not read; false: it does
+ * not, and nothing was sent. The main loop comes round when it does again.
+ */
+bool control_offer_trace(const char *text, size_t size, int limit_ms);
+
+/* Before the process ends: waits until the starter has all that was kept, or is gone. */
+void control_drain(void);
 
 struct process;
 struct tty;

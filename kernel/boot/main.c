@@ -192,6 +192,7 @@ int main(void)
     loop_run();
     /* All tasks: their namespace ends with its first process, while this one still cleans up. */
     host->signal_process(process_init->pidfd, SIGKILL);
+    control_drain();
     store_remove();
     return 0;
 }

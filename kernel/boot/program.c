@@ -107,7 +107,7 @@ static void on_process_end(struct process *p)
         return;
     }
     console_drain();
-    trace_flush();
+    trace_finish();
     if (!p->did_exec && p->exec_error)
         report_failure(p->exec_error);
     else

@@ -8,13 +8,18 @@
 
 #include <ctype.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <sys/mman.h>
 
-#define FLUSH_BYTES    32768
+/* The longest line, of two paths and four characters a byte, fits on top of that. */
+#define FLUSH_BYTES    16384
+#define PATIENCE_MS    1000
 #define TEXT_SHOWN_MAX 64
 
 static struct buf lines = {.max_bytes = 65000};
+static uint64_t missing; /* calls that were not recorded */
+static bool is_behind;   /* the starter did not read in time */
 
 /*
  * How the arguments of a call are shown, a letter each: d descriptor or int, D directory
@@ -208,6 +213,10 @@ void trace_call(const struct call *c, long result)
     const char *format = format_of(c->nr);
     if (lines.size > FLUSH_BYTES)
         trace_flush();
+    if (lines.size > FLUSH_BYTES) {
+        missing++;
+        return;
+    }
     buf_printf(&lines, "%d %s(", t->tid, syscall_row(c->nr)->name);
     for (int i = 0; i < 6 && format[i]; i++) {
         if (i)
@@ -218,12 +227,30 @@ void trace_call(const struct call *c, long result)
     show_result(result);
     buf_printf(&lines, " <%.6f>\n",
                (double)(clock_monotonic_ns() - c->started_ns) / (double)NSEC_PER_SEC);
-    if (lines.failed)
-        trace_flush();
+}
+
+static void show_missing(void)
+{
+    if (missing > 0)
+        buf_printf(&lines, "(%" PRIu64 " calls are missing here: nobody read the trace)\n",
+                   missing);
+    missing = 0;
 }
 
 void trace_flush(void)
 {
+    if (lines.size == 0)
+        return;
+    is_behind = !control_offer_trace(lines.data, lines.size, is_behind ? 0 : PATIENCE_MS);
+    if (is_behind)
+        return;
+    buf_reset(&lines);
+    show_missing();
+}
+
+void trace_finish(void)
+{
+    show_missing();
     if (lines.size > 0)
         control_send(CONTROL_TRACE, 0, lines.data, lines.size);
     buf_reset(&lines);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kernel/host/watch.h"
 
+#include <poll.h>
+#include <signal.h>
 #include <time.h>
 
 #define BATCH 32
@@ -96,4 +98,13 @@ int host_watch_wait(struct hostfd extra, int64_t deadline_ns, uint32_t *ret_extr
     fetched_count = 0;
     *ret_extra = extra_events;
     return 0;
+}
+
+bool host_watch_wait_room(struct hostfd fd, int limit_ms)
+{
+    struct pollfd p = {.fd = fd.n, .events = POLLOUT};
+    const struct timespec limit = {limit_ms / 1000, limit_ms % 1000 * NSEC_PER_MSEC};
+    sigset_t all; /* the ticker of host/linux.c would end the wait */
+    sigfillset(&all);
+    return ppoll(&p, 1, limit_ms < 0 ? NULL : &limit, &all) > 0;
 }

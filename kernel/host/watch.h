@@ -26,6 +26,12 @@ void host_watch_remove(struct host_watch *w);
 /* No watch but patient ones listens for anything. */
 bool host_watch_is_quiet(void);
 
+/*
+ * Waits up to limit_ms (-1: for ever) until fd takes more, or will never again; true if so. The
+ * tasks' calls wait with it: only for what is small and bounded, or when there are none any more.
+ */
+bool host_watch_wait_room(struct hostfd fd, int limit_ms);
+
 /* For kernel/host/linux.c. */
 struct hostfd host_watch_epoll(void);
 /* Waits until one is ready or `extra` (HOSTFD_NONE: none) is readable; runs what is ready. */

@@ -18,7 +18,7 @@ import sys
 import time
 
 sys.dont_write_bytecode = True
-from cases import GLOVEBOX, LIMIT, ROOT, Case, descendants, is_alive, main, run, \
+from cases import GLOVEBOX, LIMIT, ROOT, Case, descendants, is_alive, main, run, start, \
     stat_fields, wait_until  # noqa: E402
 
 
@@ -662,6 +662,29 @@ class Trace(Case):
     def test_that_can_not_be_written(self):
         self.expect_refused(run("--trace", "/no/such/file", "true"), "--trace /no/such/file: No such")
         self.expect_refused(run("--trace", self.folder, "true"), "--trace .*: Is a directory")
+
+    def test_reader_that_is_stopped(self):
+        path = self.path("trace")
+        began, ended = self.path("began"), self.path("ended")
+        calls = 20000
+        # kill is a builtin of the shell and a call each time.
+        script = (f"i=0; : >/out/began; while [ $i -lt {calls} ]; do kill -0 $$; i=$((i+1)); done; "
+                  ": >/out/ended; exit 3")
+        with start("--trace", path, "--mount", f"{self.folder}:/out:rw", "sh", "-c", script) as process:
+            self.assertTrue(wait_until(lambda: os.path.exists(began)))
+            process.send_signal(signal.SIGSTOP)
+            try:
+                self.assertTrue(wait_until(lambda: os.path.exists(ended), LIMIT), "the program is held up")
+            finally:
+                process.send_signal(signal.SIGCONT)
+            _, errors = process.communicate(timeout=LIMIT)
+        self.assertEqual((process.returncode, errors), (3, b""))
+        with open(path, encoding="utf-8") as f:
+            text = f.read()
+        recorded = len(re.findall(r"^\d+ \w+\(", text, re.M))
+        missing = sum(map(int, re.findall(r"^\((\d+) calls are missing here", text, re.M)))
+        self.assertGreater(missing, 0)
+        self.assertGreater(recorded + missing, calls)
 
     def test_reader_that_went_away(self):
         done = subprocess.run(["sh", "-c", '"$0" run --trace /dev/fd/3 -- sh -c "sleep 0.2; exit 5" '
