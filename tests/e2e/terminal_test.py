@@ -206,7 +206,8 @@ class Programs(Tty):
         t = self.shell()
         self.say(t, b"echo wrold\x7f\x7f\x7f\x7forld", b"\rworld\r\n")
         self.say(t, b"\x1b[A", b"\rworld\r\n")
-        self.say(t, b"echo /usr/local/sha\t", b"\r/usr/local/share/\r\n")
+        # To the end of the next prompt: before, the end of input would be the terminal's to read.
+        self.say(t, b"echo /usr/local/sha\t", b"\r/usr/local/share/\r\n\x1b[?2004h>> ")
         t.write(b"\x04")
         self.assertEqual(t.wait(), 0)
 
