@@ -234,22 +234,6 @@ static int run_child(struct sandbox *s, struct child *c, int cgroup, struct sand
 
 static int start_kernel(const struct place *place, struct sandbox *s, const struct ends *ends,
                         struct sandbox_error *e)
-/*
- * Its children, of which there is one, the tasks' init: with it the host kills their namespace. A
- * pid that is not its child any more is not in the list.
- */
-static void kill_tasks(pid_t pid)
-{
-    char path[64], text[64];
-    snprintf(path, sizeof(path), "/proc/%d/task/%d/children", pid, pid);
-    _cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC);
-    ssize_t size = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
-    text[MAX(size, (ssize_t)0)] = '\0';
-    long child = strtol(text, NULL, 10);
-    if (child > 0)
-        kill((pid_t)child, SIGKILL);
-}
-
 {
     char program[PATH_MAX];
     _cleanup_close_ int starter = -1;
@@ -273,11 +257,6 @@ static void kill_tasks(pid_t pid)
 }
 
 int sandbox_start(const struct sandbox_spec *spec, const struct place *place, struct sandbox **ret,
-    sandbox_forget(s);
-}
-
-void sandbox_forget(struct sandbox *s)
-{
                   struct sandbox_error *e)
 {
     struct ends ends = {-1, -1, -1, -1, -1, -1, -1};
@@ -305,6 +284,22 @@ bool sandbox_send(struct sandbox *s, enum control_type type, int32_t value)
            (ssize_t)sizeof(packet);
 }
 
+/*
+ * Its children, of which there is one, the tasks' init: with it the host kills their namespace. A
+ * pid that is not its child any more is not in the list.
+ */
+static void kill_tasks(pid_t pid)
+{
+    char path[64], text[64];
+    snprintf(path, sizeof(path), "/proc/%d/task/%d/children", pid, pid);
+    _cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t size = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
+    text[MAX(size, (ssize_t)0)] = '\0';
+    long child = strtol(text, NULL, 10);
+    if (child > 0)
+        kill((pid_t)child, SIGKILL);
+}
+
 void sandbox_kill(struct sandbox *s)
 {
     if (s->pid <= 0)
@@ -328,6 +323,11 @@ void sandbox_free(struct sandbox *s)
         return;
     sandbox_kill(s);
     sandbox_reap(s);
+    sandbox_forget(s);
+}
+
+void sandbox_forget(struct sandbox *s)
+{
     int *const all[] = {&s->pidfd, &s->control, &s->input, &s->output, &s->errors, &s->log};
     for (size_t i = 0; i < ARRAY_SIZE(all); i++)
         base_closep(all[i]);
