@@ -102,6 +102,16 @@ void spawn_give(struct embryo *e)
     e->spawn = s;
 }
 
+/*
+ * A session of its own, with a terminal only if the starter gives it one. So it is under sshd and
+ * cron, in a service of systemd and as the first process of a container; bwrap recommends it
+ * (--new-session). In the session of the init, programs would find themselves in one that they
+ * can't see the leader of, and setsid(2) and job control of a shell would still make them leaders.
+ *
+ * As a leader without a terminal it gets one by opening one without O_NOCTTY, and is hung up with
+ * it, as in all those places. That can only be a pseudo-terminal that was made inside, so that it
+ * is a matter of the sandbox's programs with each other.
+ */
 void spawn_born(struct spawn *s, struct process *p)
 {
     process_setsid(p);
