@@ -3,6 +3,7 @@
 
 #include "kernel/boot/control.h"
 #include "kernel/core/kernel.h"
+#include "kernel/core/traffic.h"
 
 #include <sys/socket.h>
 
@@ -49,6 +50,7 @@ static bool move_output(void)
         if (n < 0)
             return errno != EAGAIN;
         pending_at += (size_t)n;
+        traffic.stream_bytes += (uint64_t)n;
     }
 }
 
@@ -57,9 +59,10 @@ static void move_input(void)
     char data[PIECE];
     size_t room = console_input_room(console);
     ssize_t n = recv(watch.fd.n, data, MIN(room, sizeof(data)), MSG_DONTWAIT);
-    if (n > 0)
+    if (n > 0) {
+        traffic.stream_bytes += (uint64_t)n;
         console_input(console, data, (size_t)n);
-    else if (n == 0 || (errno != EAGAIN && errno != EINTR))
+    } else if (n == 0 || (errno != EAGAIN && errno != EINTR))
         input_ended = true;
 }
 

@@ -4,6 +4,7 @@
 #include "kernel/boot/loop.h"
 #include "kernel/core/kernel.h"
 #include "kernel/core/timer.h"
+#include "kernel/core/traffic.h"
 #include "kernel/fs/tty/tty.h"
 #include "kernel/proc/account.h"
 #include "kernel/proc/process.h"
@@ -129,6 +130,7 @@ void control_send_exit(const struct process *ended)
         .user_ns = totals.user_ns,
         .system_ns = totals.system_ns,
         .peak_memory_bytes = totals.peak_memory_bytes,
+        .written_bytes = traffic.written_bytes,
     };
     send_packet(&p, NULL);
 }

@@ -13,10 +13,12 @@
 #include "kernel/core/timer.h"
 #include "kernel/fs/layer/store.h"
 #include "kernel/host/host.h"
+#include "kernel/proc/budget.h"
 #include "kernel/proc/jobs.h"
 #include "kernel/proc/limits.h"
 #include "kernel/proc/memory_limit.h"
 #include "kernel/proc/process.h"
+#include "kernel/proc/throttle.h"
 #include "lib/base/map.h"
 
 #include <fcntl.h>
@@ -185,6 +187,8 @@ int main(void)
         fail(STATUS_FAILED, "out of resources while starting");
     limit_own_memory();
     memory_limit_start();
+    budget_start();
+    throttle_start();
     r = program_start(&spec, &error);
     if (r < 0)
         fail(-r, error.text);

@@ -9,6 +9,7 @@
 #include "kernel/core/kernel.h"
 #include "kernel/fs/dev/hostpipe.h"
 #include "kernel/proc/jobs.h"
+#include "kernel/proc/limits.h"
 #include "kernel/proc/process.h"
 #include "kernel/proc/spawn.h"
 
@@ -21,6 +22,7 @@ static struct spawn spawn;
 static struct process *program;
 static char program_path[GUEST_PATH_MAX];
 static const char *command;
+static const struct spec_limits *limits;
 
 static int status_of(int error)
 {
@@ -124,10 +126,23 @@ static void on_process_stop(struct process *p)
         control_send(CONTROL_STOPPED, p->stop_signal, NULL, 0);
 }
 
+/* What --ulimit asked for, before the program runs. */
+static void set_limits(struct process *p)
+{
+    for (size_t i = 0; i < limits->rlimit_count; i++) {
+        const struct spec_rlimit *l = &limits->rlimits[i];
+        int r = limits_change(p, &cred_kernel, (unsigned)l->resource, &l->value, NULL);
+        if (r < 0)
+            kernel_log("resource limit %d: %s; it is as without --ulimit", l->resource,
+                       strerror(-r));
+    }
+}
+
 static void on_started(struct spawn *s, struct process *p)
 {
     program = p;
     jobs_program = p;
+    set_limits(p);
     control_set_program(p, console_tty());
     if (console_tty())
         tty_make_controlling(console_tty(), p);
@@ -208,6 +223,7 @@ int program_start(const struct spec *spec, struct setup_error *e)
     struct path root = {vfs_root_mount, vfs_root_mount->root};
     struct walk_base base = {.root = root, .base = root, .cred = &cred_kernel};
     command = spec->argv[0];
+    limits = &spec->limits;
     if (user_find(&base, spec->user, &user) < 0) {
         setup_fail(e, ENOENT, "user %s is not in the sandbox's /etc/passwd", spec->user);
         return -STATUS_FAILED;

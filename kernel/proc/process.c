@@ -5,11 +5,13 @@
 #include "kernel/host/host.h"
 #include "kernel/proc/embryo.h"
 #include "kernel/proc/account.h"
+#include "kernel/proc/budget.h"
 #include "kernel/proc/exec.h"
 #include "kernel/proc/jobs.h"
 #include "kernel/proc/meter.h"
 #include "kernel/proc/pidfd.h"
 #include "kernel/proc/space.h"
+#include "kernel/proc/throttle.h"
 #include "kernel/proc/timers.h"
 
 #include <dirent.h>
@@ -156,6 +158,7 @@ struct thread *thread_new(struct process *p, pid_t tid, pid_t host_tid)
     }
     list_append(&p->threads, &t->process_link);
     thread_total++;
+    throttle_thread_born(t);
     return t;
 }
 
@@ -459,6 +462,7 @@ void process_note_end(struct process *p, int wait_status)
     process_ending++;
     p->wait_status = wait_status;
     account_sample(p);
+    budget_note_end(p);
 }
 
 struct process *process_reaper(const struct process *p)

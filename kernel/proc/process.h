@@ -72,6 +72,7 @@ struct address_space {
     uint64_t stub_start, stub_end; /* where the loader stub lies: hidden from /proc/PID/maps */
     uint64_t handler, restorer;    /* its signal entry and return */
     bool dumpable;
+    bool changes_files;          /* it has had a file shared and writable */
     struct space_family *family; /* freed with its last space */
     struct space_memory memory;
 };
@@ -144,8 +145,10 @@ struct process {
     int exec_error;          /* why its first execve failed: for whoever spawned it */
     bool thp_disabled;       /* prctl(2) */
     struct host_alarm alarm; /* proc/meter.c */
-    bool tty_dropped;        /* gave its session's terminal up alone (TIOCNOTTY); kept by fork */
-    uint64_t mark;           /* on the host, host_ops: what tells its children from others' */
+    bool throttled;          /* stopped on the host for its share of time: proc/throttle.c */
+    uint64_t mapped_written_bytes; /* of files, as proc/budget.c has counted them */
+    bool tty_dropped; /* gave its session's terminal up alone (TIOCNOTTY); kept by fork */
+    uint64_t mark;    /* on the host, host_ops: what tells its children from others' */
 };
 
 struct thread {

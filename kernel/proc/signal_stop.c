@@ -124,7 +124,7 @@ void signal_stop_end(struct process *p)
     if (!p->group_stopped)
         return;
     p->group_stopped = p->stop_settled = false;
-    if (p->host_stopped)
+    if (p->host_stopped && !p->throttled)
         host->signal_process(p->pidfd, SIGCONT);
     p->host_stopped = false;
     list_for_each(t, &p->threads, process_link)

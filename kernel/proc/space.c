@@ -218,6 +218,7 @@ struct address_space *space_copy(const struct address_space *s)
     copy->handler = s->handler;
     copy->restorer = s->restorer;
     copy->dumpable = s->dumpable;
+    copy->changes_files = s->changes_files;
     copy->memory.mapping_count = s->memory.mapping_count;
     copy->memory.frees_lazily = s->memory.frees_lazily;
     return copy;

@@ -90,6 +90,7 @@ static long map_file(struct call *c, int fd, uint64_t protection, unsigned type)
             return r == -EBADF ? -EMFILE : r;
         e->host_slot = slot;
     }
+    c->thread->process->space->changes_files |= writable;
     space_note_mapping(c->thread->process->space, f, content);
     return CALL_HOST;
 }

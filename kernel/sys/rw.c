@@ -12,6 +12,7 @@
 
 #include "kernel/fs/notify.h"
 #include "kernel/fs/pipe.h"
+#include "kernel/proc/budget.h"
 #include "kernel/proc/process.h"
 #include "kernel/sys/args.h"
 #include "kernel/sys/handlers.h"
@@ -167,7 +168,7 @@ static ssize_t write_once(struct transfer *t, off_t *pos)
         f->flags |= O_APPEND;
     ssize_t n = f->ops->write(f, &t->uio, pos, t->flags);
     f->flags = flags;
-    return n;
+    return budget_note_written(f, n);
 }
 
 static bool is_appending(const struct transfer *t)
@@ -236,7 +237,7 @@ ssize_t rw_write_some(struct call *c, struct file *f, const void *data, size_t s
         rw_send_sigpipe(c);
     if (n > 0)
         notify_file(f, IN_MODIFY);
-    return n;
+    return budget_note_written(f, n);
 }
 
 static int check_readable(const struct file *f)

@@ -7,6 +7,7 @@
  * sent beside them is read by the run that transfers the first byte; what was received beside them
  * is kept in struct socket_part.
  */
+#include "kernel/proc/budget.h"
 #include "kernel/sys/ancillary.h"
 #include "kernel/sys/args.h"
 #include "kernel/sys/handlers.h"
@@ -70,7 +71,7 @@ static long transmit(struct call *c, struct socket_call *sc, struct uio *u, int 
     for (;;) {
         m->signals = false;
         m->wait = NULL;
-        ssize_t n = s->ops->send(s, u, flags, m);
+        ssize_t n = budget_note_written(NULL, s->ops->send(s, u, flags, m));
         if (n >= 0) {
             sc->done += (uint64_t)n;
             if (s->type != SOCK_STREAM || u->left == 0 || n == 0)

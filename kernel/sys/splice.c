@@ -6,6 +6,7 @@
  * What leaves a pipe is looked at first and consumed when its target has taken it.
  */
 #include "kernel/fs/pipe.h"
+#include "kernel/proc/budget.h"
 #include "kernel/proc/process.h"
 #include "kernel/sys/args.h"
 #include "kernel/sys/handlers.h"
@@ -52,6 +53,11 @@ static long wait_for_room(struct call *c, const struct splice *s)
     return wait_for(c, s, s->out, EPOLLOUT);
 }
 
+static ssize_t append(const struct splice *s, const void *data, size_t size)
+{
+    return budget_note_written(s->out, pipe_append(s->out_pipe, data, size));
+}
+
 static long pipe_to_pipe(struct call *c, const struct splice *s, bool consume)
 {
     long r = wait_for_bytes(c, s);
@@ -67,7 +73,7 @@ static long pipe_to_pipe(struct call *c, const struct splice *s, bool consume)
     if (!buffer)
         return -ENOMEM;
     size = pipe_peek(s->in_pipe, 0, buffer, size);
-    ssize_t n = pipe_append(s->out_pipe, buffer, size);
+    ssize_t n = append(s, buffer, size);
     if (n > 0 && consume)
         pipe_consume(s->in_pipe, (size_t)n);
     return n;
@@ -112,7 +118,7 @@ static long file_to_pipe(struct call *c, const struct splice *s, off_t *pos)
     }
     if (n <= 0)
         return n;
-    n = pipe_append(s->out_pipe, buffer, (size_t)n);
+    n = append(s, buffer, (size_t)n);
     if (n > 0)
         *pos += n;
     return n;
@@ -237,7 +243,7 @@ static long memory_to_pipe(struct call *c, const struct splice *s, struct uio *u
     if (!buffer)
         return -ENOMEM;
     ssize_t n = uio_copy_in(u, buffer, size);
-    return n < 0 ? n : pipe_append(s->out_pipe, buffer, (size_t)n);
+    return n < 0 ? n : append(s, buffer, (size_t)n);
 }
 
 static long pipe_to_memory(struct call *c, const struct splice *s, struct uio *u)

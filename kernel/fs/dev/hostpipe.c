@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kernel/fs/dev/hostpipe.h"
 
+#include "kernel/core/traffic.h"
 #include "kernel/host/watch.h"
 
 #include <poll.h>
@@ -63,6 +64,7 @@ static ssize_t hostpipe_read(struct file *f, struct uio *u, off_t *pos, int flag
     while (n < 0 && errno == EINTR);
     if (n <= 0)
         return n < 0 ? -errno : 0;
+    traffic.stream_bytes += (uint64_t)n;
     return uio_copy_out(u, transfer, (size_t)n);
 }
 
@@ -102,6 +104,7 @@ static ssize_t hostpipe_write(struct file *f, struct uio *u, off_t *pos, int fla
         if (n < 0)
             return done > 0 ? done : n;
         use_up(u, (size_t)n);
+        traffic.stream_bytes += (uint64_t)n;
         done += n;
     }
     return done;

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * How much went through: what programs wrote, what came in and out of the sandbox.
+ */
+#pragma once
+
+#include "lib/base/base.h"
+
+struct traffic {
+    uint64_t written_bytes; /* by programs to files, pipes, terminals and sockets */
+    uint64_t stream_bytes;  /* in and out of the sandbox's standard streams and terminal */
+};
+
+extern struct traffic traffic;

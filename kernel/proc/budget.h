@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Limits by which the whole sandbox ends: processor time in all, bytes written in all, and how long
+ * nothing may happen in it. The main program is killed, with the reason that the starter is told.
+ *
+ * Processor time is that of all processes and of this kernel, which works for them.
+ *
+ * Bytes written are what write(2) and its kin took, to whatever but a device of memory (/dev/null),
+ * what was sent to sockets, and the pages of files on disk that were changed through shared
+ * mappings, when the host has counted them (proc_pid_io(5)).
+ */
+#pragma once
+
+#include "kernel/proc/process.h"
+
+/* Begins to watch what kernel.config limits. */
+void budget_start(void);
+
+/* n bytes (or an error) were written to f; or sent, f NULL. Returns n. */
+ssize_t budget_note_written(const struct file *f, ssize_t n);
+
+/* p is ending: what it has changed through mappings is counted. */
+void budget_note_end(struct process *p);
