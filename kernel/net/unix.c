@@ -114,6 +114,7 @@ static int make_connection(struct unix_socket *client, struct unix_socket *liste
     if (!server)
         return -ENOMEM;
     socket_inherit(&server->socket, &listener->socket);
+    server->socket.pass_creds = listener->socket.pass_creds;
     server->name = listener->name;
     server->name->refs++;
     socket_set_peer_cred(&server->socket, t->cred, t->process->pid);

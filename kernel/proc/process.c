@@ -555,7 +555,8 @@ void process_reap(struct process *p)
     process_zombies--;
     if (p->embryo)
         embryo_drop(p);
-    if (p->parent)
+    /* getrusage(2): children that nobody waits for are not counted. */
+    if (p->parent && !p->autoreap)
         account_add_to_parent(p);
     orphan_children(p);
     pidfd_process_gone(p);

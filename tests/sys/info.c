@@ -173,6 +173,18 @@ TEST(usage_of_children_counts_when_they_were_waited_for)
     EXPECT_GE(usage_ms(RUSAGE_CHILDREN), 80);
 }
 
+TEST(usage_of_children_that_are_ignored_does_not_count)
+{
+    signal(SIGCHLD, SIG_IGN);
+    pid_t pid = fork();
+    if (pid == 0) {
+        burn(100);
+        _exit(0);
+    }
+    EXPECT_ERRNO(waitpid(pid, NULL, 0), ECHILD);
+    EXPECT_EQ(usage_ms(RUSAGE_CHILDREN), 0);
+}
+
 TEST(usage_of_grandchildren_comes_through_their_parents)
 {
     pid_t pid = fork();

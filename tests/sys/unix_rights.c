@@ -460,6 +460,19 @@ TEST(credentials_come_when_asked_for)
     EXPECT_EQ(u.gid, getgid());
 }
 
+TEST(a_connection_passes_credentials_when_its_listener_does)
+{
+    struct sockaddr_un a = {.sun_family = AF_UNIX, .sun_path = "listener"};
+    int listener = socket(AF_UNIX, SOCK_STREAM, 0);
+    int client = socket(AF_UNIX, SOCK_STREAM, 0);
+    set_int(listener, SOL_SOCKET, SO_PASSCRED, 1);
+    ASSERT_EQ(bind(listener, (struct sockaddr *)&a, sizeof(a)), 0);
+    ASSERT_EQ(listen(listener, 1), 0);
+    ASSERT_EQ(connect(client, (struct sockaddr *)&a, sizeof(a)), 0);
+    EXPECT_EQ(get_int(accept(listener, NULL, NULL), SOL_SOCKET, SO_PASSCRED), 1);
+    EXPECT_EQ(get_int(client, SOL_SOCKET, SO_PASSCRED), 0);
+}
+
 TEST(credentials_of_a_child_are_its_own)
 {
     struct ucred u;
