@@ -12,8 +12,8 @@
 #include <stdio.h>
 #include <sys/syscall.h>
 
-#define CMDLINE_MAX_BYTES  (2u * 1024 * 1024)
-#define ARGUMENT_MAX_BYTES (128u * 1024) /* MAX_ARG_STRLEN */
+#define ARGUMENTS_MAX_BYTES (6u * 1024 * 1024) /* three quarters of _STK_LIM */
+#define ARGUMENT_MAX_BYTES  (128u * 1024)      /* MAX_ARG_STRLEN */
 
 void exec_image_free(struct exec_image *image)
 {
@@ -301,34 +301,112 @@ static struct cred *new_credentials(const struct cred *old, const struct file *p
 
 /* ---- the command line, for /proc/PID/cmdline ---- */
 
-static int append_guest_strings(struct buf *b, struct guest_memory m, struct gaddr argv,
-                                size_t skip)
+/*
+ * Words of a vector mostly lie side by side, and there may be hundreds of thousands: a page of
+ * them, or of pointers to them, is copied at once.
+ */
+struct page_reader {
+    struct guest_memory memory;
+    uint64_t at; /* of what was copied, `size` bytes */
+    size_t size;
+    char data[GUEST_PAGE_SIZE];
+};
+
+/* What was copied from `at` on, to the end of its page at most: *ret_size bytes. */
+static int page_read(struct page_reader *p, uint64_t at, const char **ret, size_t *ret_size)
 {
-    _cleanup_free_ char *word = malloc(ARGUMENT_MAX_BYTES);
-    if (!word)
-        return -ENOMEM;
-    for (size_t i = 0; b->size < CMDLINE_MAX_BYTES; i++) {
+    if (at < p->at || at - p->at >= p->size) {
+        size_t size = GUEST_PAGE_SIZE - (at & (GUEST_PAGE_SIZE - 1));
+        ssize_t n = guest_read_some(p->memory, p->data, gaddr_at(at), size);
+        if (n < 0)
+            return (int)n;
+        p->at = at;
+        p->size = (size_t)n;
+    }
+    *ret = p->data + (at - p->at);
+    *ret_size = p->size - (at - p->at);
+    return 0;
+}
+
+static int read_pointer(struct page_reader *p, uint64_t at, uint64_t *ret)
+{
+    const char *data;
+    size_t size;
+    int r = page_read(p, at, &data, &size);
+    if (r < 0)
+        return r;
+    if (size < sizeof(*ret)) /* it crosses a page */
+        return guest_read(p->memory, ret, gaddr_at(at), sizeof(*ret));
+    memcpy(ret, data, sizeof(*ret));
+    return 0;
+}
+
+/* The length of a word that *ret then points to; spare has room for ARGUMENT_MAX_BYTES. */
+static ssize_t read_word(struct page_reader *p, uint64_t at, char *spare, const char **ret)
+{
+    const char *data;
+    size_t size;
+    int r = page_read(p, at, &data, &size);
+    if (r < 0)
+        return r;
+    const char *end = memchr(data, '\0', size);
+    *ret = end ? data : spare;
+    if (end)
+        return end - data;
+    ssize_t n = guest_read_string(p->memory, spare, gaddr_at(at), ARGUMENT_MAX_BYTES);
+    return n == -ENAMETOOLONG ? -E2BIG : n;
+}
+
+struct word_reader {
+    struct page_reader pointers, words;
+    char spare[ARGUMENT_MAX_BYTES];
+};
+
+/* limit_bytes: of the words and the pointers to them. */
+static int append_guest_strings(struct buf *b, struct word_reader *w, struct gaddr argv,
+                                size_t skip, size_t limit_bytes)
+{
+    for (size_t i = 0; b->size + i * sizeof(uint64_t) < limit_bytes; i++) {
+        const char *word;
         uint64_t at;
-        int r = guest_read(m, &at, gaddr_plus(argv, i * sizeof(at)), sizeof(at));
+        int r = read_pointer(&w->pointers, gaddr_plus(argv, i * sizeof(at)).v, &at);
         if (r < 0)
             return r;
         if (at == 0)
             return 0;
-        ssize_t n = guest_read_string(m, word, gaddr_at(at), ARGUMENT_MAX_BYTES);
+        ssize_t n = read_word(&w->words, at, w->spare, &word);
         if (n < 0)
-            return n == -ENAMETOOLONG ? -E2BIG : (int)n;
-        if (i >= skip && buf_append(b, word, (size_t)n + 1) < 0)
+            return (int)n;
+        if (i < skip)
+            continue;
+        r = buf_append(b, word, (size_t)n);
+        if (r == 0)
+            r = buf_append(b, "", 1);
+        if (r < 0)
             return -ENOMEM;
     }
     return -E2BIG;
 }
 
-static int collect_cmdline(struct exec_image *image, struct guest_memory m, struct gaddr argv)
+/* execve(2), "Limits on size of arguments and environment". */
+static size_t argument_limit(const struct process *p)
 {
-    struct buf b = BUF_INIT(CMDLINE_MAX_BYTES + ARGUMENT_MAX_BYTES);
+    rlim_t quarter = p->rlimits[RLIMIT_STACK].rlim_cur / 4;
+    return MAX(MIN(quarter, (rlim_t)ARGUMENTS_MAX_BYTES), (rlim_t)ARGUMENT_MAX_BYTES);
+}
+
+static int collect_cmdline(struct exec_image *image, const struct thread *t, struct gaddr argv)
+{
+    size_t limit = argument_limit(t->process);
+    struct buf b = BUF_INIT(limit + 2 * ARGUMENT_MAX_BYTES);
+    _cleanup_free_ struct word_reader *w = malloc(sizeof(*w));
+    if (!w)
+        return -ENOMEM;
+    w->words.size = w->pointers.size = 0;
+    w->words.memory = w->pointers.memory = (struct guest_memory){t->host_tid};
     int r = buf_append(&b, image->plan.arguments, image->plan.argument_bytes);
     if (r == 0 && argv.v)
-        r = append_guest_strings(&b, m, argv, image->plan.argument_count ? 1 : 0);
+        r = append_guest_strings(&b, w, argv, image->plan.argument_count ? 1 : 0, limit);
     if (r < 0) {
         buf_done(&b);
         return r;
@@ -365,7 +443,7 @@ int exec_prepare(struct thread *t, struct path program, const char *name, struct
     if (r >= 0)
         r = exec_load_elf(image, t, header, (size_t)r);
     if (r >= 0)
-        r = collect_cmdline(image, (struct guest_memory){t->host_tid}, argv);
+        r = collect_cmdline(image, t, argv);
     if (r >= 0) {
         image->cred = new_credentials(t->cred, image->program);
         r = image->cred ? watch_for_failure(image) : -ENOMEM;

@@ -21,6 +21,16 @@ r = run([sys.executable, "-c", "import sys; print(len(sys.argv), sys.argv[-1])"]
 r = run([sys.executable, "-c", "import sys; print(sum(map(len, sys.argv[1:])))"] + ["c" * 100000] * 15); check(r == (0, b"1500000\n"), "1.5 MB of arguments: %r" % (r,))
 r = run(["true"] + ["d" * 100000] * 80); check(r[0] == errno.E2BIG, "8 MB of arguments: %r" % (r,))
 r = run(["sh", "-c", "env | wc -l"], {"V%d" % i: "x" * 50 for i in range(5000)}); check(r[0] == 0 and int(r[1]) >= 5000, "5000 variables: %r" % (r,))
+hard = resource.getrlimit(resource.RLIMIT_STACK)[1]
+def under(mib, n):                                         # n words of one letter, with a stack of so many MiB
+    child = lambda: resource.setrlimit(resource.RLIMIT_STACK, (mib << 20, hard))
+    return subprocess.run([sys.executable, "-c", """
+import os, sys
+try: os.execve("/bin/true", ["true"] + ["x"] * %d, {})
+except OSError as e: sys.exit(e.errno)""" % n], preexec_fn=child).returncode
+# A quarter of the stack for the words and the pointers to them, and 6 MB at most.
+for mib, n, want in ((8, 200000, 0), (8, 215000, errno.E2BIG), (8, 2000000, errno.E2BIG), (1, 25000, 0), (1, 27000, errno.E2BIG), (64, 600000, 0), (64, 650000, errno.E2BIG)):
+    r = under(mib, n); check(r == want, "%d words, stack of %d MiB: %r" % (n, mib, r))
 check(os.sysconf("SC_ARG_MAX") >= 131072, "ARG_MAX %d" % os.sysconf("SC_ARG_MAX"))
 p = subprocess.run(["bash", "-c", 'printf "%s\\n" {1..200000} | xargs echo | wc -w'], stdout=-1); check(p.stdout.split() == [b"200000"], "xargs: %r" % p.stdout)
 p = subprocess.run(["bash", "-c", 'x=$(head -c 300000 /dev/zero | tr "\\0" q); /bin/true "$x"; echo $?'], stdout=-1, stderr=-1); check(p.stdout == b"126\n" and b"too long" in p.stderr, "bash with a long argument: %r %r" % (p.stdout, p.stderr))
