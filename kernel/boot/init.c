@@ -137,12 +137,25 @@ static bool await(struct handshake *h, pid_t pid)
     return true;
 }
 
+/* Tasks may run on one whose number is none of the sandbox's. */
+static bool has_more_processors(void)
+{
+    cpu_set_t set;
+    if (sched_getaffinity(0, sizeof(set), &set) < 0)
+        return true;
+    for (int i = kernel.config.cpu_count; i < CPU_SETSIZE; i++)
+        if (CPU_ISSET(i, &set))
+            return true;
+    return false;
+}
+
 /* A descriptor's upper half is 0 or all ones in calls of a program. */
 static void draw_marks(struct filter_marks *ret)
 {
     do
         kernel_random(ret, sizeof(*ret));
     while (ret->map == 0 || ret->map == UINT32_MAX);
+    ret->hides_processors = has_more_processors();
 }
 
 int init_start(struct hostfd *ret_listener, pid_t *ret_host_pid, struct setup_error *e)

@@ -107,6 +107,10 @@ static void emit_rule(struct bpf *b, enum filter_rule rule, const struct filter_
         bpf_emit_load_lower(b, 0);
         emit_allow_values(b, harmless_membarriers, ARRAY_SIZE(harmless_membarriers));
         return;
+    case HOST_RSEQ:
+        bpf_emit_return(b,
+                        marks->hides_processors ? SECCOMP_RET_ERRNO | ENOSYS : SECCOMP_RET_ALLOW);
+        return;
     }
 }
 

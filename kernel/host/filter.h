@@ -21,6 +21,7 @@ enum filter_rule {
     HOST_FUTEX,      /* no PI operations */
     HOST_ARCH_PRCTL, /* FS and GS base */
     HOST_MEMBARRIER, /* query and the private expedited commands */
+    HOST_RSEQ,       /* unless hides_processors */
 };
 
 /* What the filter does with one number. */
@@ -34,6 +35,8 @@ struct filter_entry {
 struct filter_marks {
     uint64_t handler; /* the sixth argument of rt_sigaction */
     uint32_t map;     /* the upper half of the fifth of mmap, of which the host takes the lower */
+    /* Tasks may run on processors whose numbers the sandbox doesn't have: rseq(2) is ENOSYS. */
+    bool hides_processors;
 };
 
 #define FILTER_MAX_INSTRUCTIONS 2048

@@ -44,6 +44,7 @@ static void read_counters(const struct process *p, struct space_memory *m)
     m->generation = generation;
     m->resident_bytes = number_of(text, "\nRssAnon:") + number_of(text, "\nVmSwap:");
     m->shared_bytes = number_of(text, "\nRssShmem:");
+    m->file_bytes = number_of(text, "\nRssFile:");
     m->table_bytes = number_of(text, "\nVmPTE:");
 }
 
@@ -179,6 +180,7 @@ static struct memory_use read_all(void)
         read_counters(p, &s->memory);
         u.private_bytes += estimate(s);
         u.table_bytes += s->memory.table_bytes;
+        u.file_bytes += s->memory.file_bytes;
         mapped_shared += s->memory.shared_bytes;
         mappings += s->memory.mapping_count;
     }

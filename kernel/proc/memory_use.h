@@ -22,7 +22,8 @@ struct memory_use {
     uint64_t table_bytes;   /* page tables */
     uint64_t host_bytes;    /* what the host keeps for threads and mappings, estimated */
     uint64_t kernel_bytes;  /* of this process */
-    uint64_t total_bytes;
+    uint64_t total_bytes;   /* of these */
+    uint64_t file_bytes;    /* mapped pages of files on disk, once for each space: not in total */
     size_t process_count;
     /* It can't be told yet whether the total is over the limit asked about; ask again soon. */
     bool is_unsure;

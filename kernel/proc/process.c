@@ -24,7 +24,7 @@
 
 struct list process_all = {&process_all, &process_all};
 struct process *process_init;
-size_t thread_total, process_zombies, process_ending;
+size_t thread_total, process_memory_kills, process_zombies, process_ending;
 
 void (*process_on_end)(struct process *p);
 void (*process_on_stop)(struct process *p);
@@ -528,6 +528,7 @@ void process_ended(struct process *p)
         if (p->wait_status == SIGKILL)
             p->end_reason = CONTROL_BY_HOST;
     }
+    process_memory_kills += p->end_reason == CONTROL_BY_MEMORY || p->end_reason == CONTROL_BY_HOST;
     process_ending--;
     p->state = PROCESS_ZOMBIE;
     process_zombies++;

@@ -48,7 +48,7 @@ struct space_family {
 /* What the host's counters last said of a space: proc/memory_use.c. */
 struct space_memory {
     uint64_t generation; /* of the measurement that read them */
-    uint64_t resident_bytes, shared_bytes, table_bytes;
+    uint64_t resident_bytes, shared_bytes, file_bytes, table_bytes;
     size_t mapping_count;
     int64_t counted_ns; /* when that was read */
     /* Its share of the pages that it has with others, and what the counter said then. */
@@ -174,7 +174,8 @@ struct thread {
 extern struct list process_all;
 extern struct process *process_init; /* pid 1 */
 extern size_t thread_total;
-extern size_t process_zombies; /* ended, and their parents have not waited */
+extern size_t process_memory_kills; /* processes that were killed since memory was short */
+extern size_t process_zombies;      /* ended, and their parents have not waited */
 extern size_t process_ending; /* processes whose end is known and that the host has not ended yet */
 
 /*

@@ -12,6 +12,7 @@
 #define HANDLER_HOST_FUTEX      sys_futex
 #define HANDLER_HOST_ARCH_PRCTL sys_arch_prctl
 #define HANDLER_HOST_MEMBARRIER sys_membarrier
+#define HANDLER_HOST_RSEQ       NULL
 
 #define KERNEL(number, name, handler, note) [number] = {#name, SYSCALL_KERNEL, handler, 0, 0, note},
 #define HOST(number, name, rule, note) \

@@ -12,7 +12,17 @@
 #include <signal.h>
 #include <sys/mman.h>
 
-enum { NR_KERNEL, NR_MMAP, NR_SIGACTION, NR_REFUSED, NR_FUTEX, NR_ALWAYS, NR_MADVISE, NR_COUNT };
+enum {
+    NR_KERNEL,
+    NR_MMAP,
+    NR_SIGACTION,
+    NR_REFUSED,
+    NR_FUTEX,
+    NR_ALWAYS,
+    NR_MADVISE,
+    NR_RSEQ,
+    NR_COUNT
+};
 
 static const struct filter_entry entries[NR_COUNT] = {
     [NR_KERNEL] = {FILTER_NOTIFY, 0, 0},
@@ -22,6 +32,7 @@ static const struct filter_entry entries[NR_COUNT] = {
     [NR_FUTEX] = {FILTER_HOST, HOST_FUTEX, 0},
     [NR_ALWAYS] = {FILTER_HOST, HOST_ALWAYS, 0},
     [NR_MADVISE] = {FILTER_HOST, HOST_MADVISE, 0},
+    [NR_RSEQ] = {FILTER_HOST, HOST_RSEQ, 0},
 };
 
 static const struct filter_marks marks = {.handler = 0x1122334455667788, .map = 0xcafe0123};
@@ -169,6 +180,17 @@ TEST(futexes_with_priority_inheritance_are_not_the_hosts)
     EXPECT_EQ(decide_call(NR_FUTEX, wait), SECCOMP_RET_ALLOW);
     EXPECT_EQ(decide_call(NR_FUTEX, lock), SECCOMP_RET_USER_NOTIF);
     EXPECT_EQ(decide_call(NR_FUTEX, odd), SECCOMP_RET_USER_NOTIF);
+}
+
+TEST(numbers_of_other_processors_are_not_shown)
+{
+    const uint64_t none[6] = {0};
+    struct seccomp_data data = {.nr = NR_RSEQ, .arch = ARCH_AUDIT};
+    struct filter_marks few = marks;
+    EXPECT_EQ(decide_call(NR_RSEQ, none), SECCOMP_RET_ALLOW);
+    few.hides_processors = true;
+    ASSERT_GT(filter_build(entries, NR_COUNT, few, program, FILTER_MAX_INSTRUCTIONS), 0);
+    EXPECT_EQ(decide(&data), SECCOMP_RET_ERRNO | ENOSYS);
 }
 
 TEST(too_little_room_is_told)

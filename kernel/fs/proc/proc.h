@@ -14,6 +14,7 @@
 
 #include "kernel/fs/proc/host_text.h"
 #include "kernel/fs/pseudo/pseudo.h"
+#include "kernel/proc/memory_use.h"
 #include "kernel/proc/process.h"
 
 #define PROC_TICKS_PER_SECOND 100 /* USER_HZ */
@@ -28,14 +29,14 @@ void proc_set_host_cpuinfo(const char *text, size_t size);
 struct proc_usage {
     int64_t user_ns, system_ns; /* of dead ones too; never go back */
     uint64_t page_faults, major_faults;
-    uint64_t private_bytes, shared_bytes; /* resident */
     unsigned running;
     pid_t last_pid;
     double load[3]; /* over 1, 5 and 15 minutes */
 };
 const struct proc_usage *proc_usage_now(void);
 
-/* Memory that the sandbox's processes hold, as of at most a quarter of a second ago: sysinfo(2). */
+/* The same of memory; and what of the sandbox's memory is used: sysinfo(2). */
+const struct memory_use *proc_memory_now(void);
 uint64_t proc_memory_used_bytes(void);
 /* CPU time of all of the sandbox's processes, dead ones too; never goes back. */
 int64_t proc_cpu_user_ns(void);

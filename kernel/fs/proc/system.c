@@ -12,11 +12,18 @@ static int cpu_count(void)
     return MAX(kernel.config.cpu_count, 1);
 }
 
+/* What the kernel and the host keep for programs but their pages, in KiB: slabs, stacks and more.
+ */
+static uint64_t kernel_kib(const struct memory_use *m)
+{
+    return (m->kernel_bytes + m->host_bytes) / 1024;
+}
+
 int proc_show_meminfo(const struct pseudo_node *n, struct buf *b)
 {
-    const struct proc_usage *u = proc_usage_now();
-    uint64_t total = kernel.config.memory_bytes / 1024;
-    uint64_t used = proc_memory_used_bytes() / 1024, shared = MIN(u->shared_bytes / 1024, total);
+    const struct memory_use *m = proc_memory_now();
+    uint64_t total = kernel.config.memory_bytes / 1024, used = proc_memory_used_bytes() / 1024;
+    uint64_t private = m->private_bytes / 1024, shared = m->shared_bytes / 1024;
     const struct {
         const char *name;
         uint64_t kib;
@@ -25,12 +32,12 @@ int proc_show_meminfo(const struct pseudo_node *n, struct buf *b)
         {"MemFree", total - used},
         {"MemAvailable", total - used},
         {"Buffers", 0},
-        {"Cached", 0},
+        {"Cached", shared},
         {"SwapCached", 0},
-        {"Active", used},
-        {"Inactive", 0},
-        {"Active(anon)", used},
-        {"Inactive(anon)", 0},
+        {"Active", private},
+        {"Inactive", shared},
+        {"Active(anon)", private},
+        {"Inactive(anon)", shared},
         {"Active(file)", 0},
         {"Inactive(file)", 0},
         {"Unevictable", 0},
@@ -39,15 +46,15 @@ int proc_show_meminfo(const struct pseudo_node *n, struct buf *b)
         {"SwapFree", 0},
         {"Dirty", 0},
         {"Writeback", 0},
-        {"AnonPages", used},
-        {"Mapped", shared},
-        {"Shmem", 0},
+        {"AnonPages", private},
+        {"Mapped", m->file_bytes / 1024},
+        {"Shmem", shared},
         {"KReclaimable", 0},
-        {"Slab", 0},
+        {"Slab", kernel_kib(m)},
         {"SReclaimable", 0},
-        {"SUnreclaim", 0},
+        {"SUnreclaim", kernel_kib(m)},
         {"KernelStack", thread_total * 16},
-        {"PageTables", 0},
+        {"PageTables", m->table_bytes / 1024},
         {"NFS_Unstable", 0},
         {"Bounce", 0},
         {"WritebackTmp", 0},
@@ -121,18 +128,21 @@ int proc_show_version(const struct pseudo_node *n, struct buf *b)
 int proc_show_vmstat(const struct pseudo_node *n, struct buf *b)
 {
     const struct proc_usage *u = proc_usage_now();
-    uint64_t total = kernel.config.memory_bytes / GUEST_PAGE_SIZE;
-    uint64_t used = proc_memory_used_bytes() / GUEST_PAGE_SIZE;
+    const struct memory_use *m = proc_memory_now();
+    uint64_t free_bytes = kernel.config.memory_bytes - proc_memory_used_bytes();
+    uint64_t private = m->private_bytes / GUEST_PAGE_SIZE;
+    uint64_t shared = m->shared_bytes / GUEST_PAGE_SIZE;
     buf_printf(b,
-               "nr_free_pages %lu\nnr_inactive_anon 0\nnr_active_anon %lu\n"
+               "nr_free_pages %lu\nnr_inactive_anon %lu\nnr_active_anon %lu\n"
                "nr_inactive_file 0\nnr_active_file 0\nnr_unevictable 0\nnr_mlock 0\n"
-               "nr_anon_pages %lu\nnr_mapped %lu\nnr_file_pages 0\nnr_dirty 0\n"
-               "nr_writeback 0\nnr_shmem 0\nnr_kernel_stack %zu\nnr_page_table_pages 0\n",
-               total - MIN(used, total), used, used, u->shared_bytes / GUEST_PAGE_SIZE,
-               thread_total * 16);
+               "nr_anon_pages %lu\nnr_mapped %lu\nnr_file_pages %lu\nnr_dirty 0\n"
+               "nr_writeback 0\nnr_shmem %lu\nnr_kernel_stack %zu\nnr_page_table_pages %lu\n",
+               free_bytes / GUEST_PAGE_SIZE, shared, private, private,
+               m->file_bytes / GUEST_PAGE_SIZE, shared, shared, thread_total * 16,
+               m->table_bytes / GUEST_PAGE_SIZE);
     buf_printf(b,
                "pgpgin 0\npgpgout 0\npswpin 0\npswpout 0\npgalloc_normal 0\npgfree 0\n"
-               "pgfault %lu\npgmajfault %lu\noom_kill 0\n",
-               u->page_faults, u->major_faults);
+               "pgfault %lu\npgmajfault %lu\noom_kill %zu\n",
+               u->page_faults, u->major_faults, process_memory_kills);
     return 0;
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * What all processes of the sandbox use together. To ask the host costs two small files a process,
- * so the answer is kept for SAMPLE_NS: a guest that reads /proc/meminfo in a loop can't make the
+ * What all processes of the sandbox use together. To ask the host costs a small file a process, so
+ * the answer is kept for SAMPLE_NS: a guest that reads /proc/meminfo in a loop can't make the
  * kernel busy with anything else for it.
  */
 #include "kernel/fs/proc/proc.h"
@@ -23,7 +23,6 @@ static void add_process(struct process *p, struct proc_usage *u)
 {
     struct pseudo_node n = {.pid = p->pid, .identity = (uint64_t)p->start_ns};
     struct host_stat h;
-    uint64_t v[HOST_STATM_FIELDS];
     u->last_pid = MAX(u->last_pid, p->pid);
     if (p->state == PROCESS_ZOMBIE) {
         u->user_ns +=
@@ -39,10 +38,6 @@ static void add_process(struct process *p, struct proc_usage *u)
         u->page_faults += h.field[HOST_STAT_MINFLT] + h.field[HOST_STAT_MAJFLT];
         u->major_faults += h.field[HOST_STAT_MAJFLT];
         u->running += proc_state(&n, h.state) == 'R';
-    }
-    if (proc_host_statm(&n, v) == 0) {
-        u->private_bytes += (v[1] - MIN(v[2], v[1])) * GUEST_PAGE_SIZE;
-        u->shared_bytes += v[2] * GUEST_PAGE_SIZE;
     }
 }
 
@@ -90,10 +85,14 @@ const struct proc_usage *proc_usage_now(void)
     return &current;
 }
 
+const struct memory_use *proc_memory_now(void)
+{
+    return memory_use_recent(SAMPLE_NS);
+}
+
 uint64_t proc_memory_used_bytes(void)
 {
-    const struct proc_usage *u = proc_usage_now();
-    return MIN(u->private_bytes, kernel.config.memory_bytes);
+    return MIN(proc_memory_now()->total_bytes, kernel.config.memory_bytes);
 }
 
 int64_t proc_cpu_user_ns(void)

@@ -10,7 +10,8 @@
 
 #include <linux/magic.h>
 
-#define CPU_PERIOD_USEC 100000
+#define CPU_PERIOD_USEC    100000
+#define KERNEL_STACK_BYTES 16384UL
 
 static int show_cpu_max(const struct pseudo_node *n, struct buf *b)
 {
@@ -50,14 +51,24 @@ static int show_memory_current(const struct pseudo_node *n, struct buf *b)
 static int show_memory_stat(const struct pseudo_node *n, struct buf *b)
 {
     const struct proc_usage *u = proc_usage_now();
+    const struct memory_use *m = proc_memory_now();
+    uint64_t of_kernel = m->kernel_bytes + m->host_bytes;
     return buf_printf(b,
-                      "anon %lu\nfile 0\nkernel 0\nkernel_stack 0\npagetables 0\nshmem 0\n"
-                      "file_mapped %lu\nfile_dirty 0\nfile_writeback 0\nswapcached 0\n"
-                      "inactive_anon 0\nactive_anon %lu\ninactive_file 0\nactive_file 0\n"
-                      "unevictable 0\nslab_reclaimable 0\nslab_unreclaimable 0\nslab 0\n"
-                      "pgfault %lu\npgmajfault %lu\n",
-                      u->private_bytes, u->shared_bytes, u->private_bytes, u->page_faults,
-                      u->major_faults);
+                      "anon %lu\nfile %lu\nkernel %lu\nkernel_stack %zu\npagetables %lu\n"
+                      "shmem %lu\nfile_mapped %lu\nfile_dirty 0\nfile_writeback 0\n"
+                      "swapcached 0\ninactive_anon %lu\nactive_anon %lu\ninactive_file 0\n"
+                      "active_file 0\nunevictable 0\nslab_reclaimable 0\n"
+                      "slab_unreclaimable %lu\nslab %lu\npgfault %lu\npgmajfault %lu\n",
+                      m->private_bytes, m->shared_bytes, of_kernel + m->table_bytes,
+                      thread_total * KERNEL_STACK_BYTES, m->table_bytes, m->shared_bytes,
+                      m->file_bytes, m->shared_bytes, m->private_bytes, of_kernel, of_kernel,
+                      u->page_faults, u->major_faults);
+}
+
+static int show_memory_events(const struct pseudo_node *n, struct buf *b)
+{
+    return buf_printf(b, "low 0\nhigh 0\nmax %zu\noom %zu\noom_kill %zu\noom_group_kill 0\n",
+                      process_memory_kills, process_memory_kills, process_memory_kills);
 }
 
 static int show_pids_max(const struct pseudo_node *n, struct buf *b)
@@ -120,7 +131,8 @@ static const struct pseudo_entry root_children[] = {
     VALUE("cpuset.mems", "0"),
     VALUE("cpuset.mems.effective", "0"),
     PSEUDO_SHOWN("memory.current", show_memory_current),
-    VALUE("memory.events", "low 0\nhigh 0\nmax 0\noom 0\noom_kill 0\noom_group_kill 0"),
+    PSEUDO_SHOWN("memory.events", show_memory_events),
+    PSEUDO_SHOWN("memory.events.local", show_memory_events),
     VALUE("memory.high", "max"),
     VALUE("memory.low", "0"),
     PSEUDO_SHOWN("memory.max", show_memory_max),
