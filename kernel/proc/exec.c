@@ -4,6 +4,7 @@
 #include "kernel/core/kernel.h"
 #include "kernel/guest/numbers.h"
 #include "kernel/host/host.h"
+#include "kernel/proc/embryo.h"
 #include "kernel/proc/shadow.h"
 #include "kernel/proc/space.h"
 #include "lib/base/buf.h"
@@ -272,11 +273,24 @@ static ssize_t find_program(struct exec_image *image, struct thread *t, const ch
 
 /* ---- credentials ---- */
 
-/* set-user-ID and set-group-ID, and what happens to capabilities: capabilities(7), execve(2). */
-static struct cred *new_credentials(const struct cred *old, const struct file *program)
+/* Another process could lead the program to other files: check_unsafe_exec() of Linux. */
+static bool shares_directories(const struct thread *t)
 {
+    const struct process *p = t->process;
+    const struct thread *other;
+    size_t own = p->embryo && p->embryo->fs == t->fs;
+    list_for_each(other, &p->threads, process_link) own += other->fs == t->fs;
+    return t->fs->refs > own;
+}
+
+/* set-user-ID and set-group-ID, and what happens to capabilities: capabilities(7), execve(2). */
+static struct cred *new_credentials(const struct thread *t, const struct file *program)
+{
+    const struct cred *old = t->cred;
     const struct inode *i = program->inode;
-    bool honoured = !old->no_new_privs && !(program->path.mount && program->path.mount->nosuid);
+    bool shared = shares_directories(t);
+    bool honoured = !old->no_new_privs && !(program->path.mount && program->path.mount->nosuid) &&
+                    (!shared || cred_has_cap(old, CAP_SETUID));
     struct cred *c = cred_copy(old);
     if (!c)
         return NULL;
@@ -294,6 +308,10 @@ static struct cred *new_credentials(const struct cred *old, const struct file *p
         c->cap_effective = c->euid == 0 ? c->cap_permitted : 0;
     } else {
         c->cap_permitted = c->cap_effective = c->cap_ambient;
+    }
+    if (changed && shared) {
+        c->cap_permitted &= old->cap_permitted;
+        c->cap_effective &= old->cap_permitted;
     }
     c->securebits &= ~(1u << 4); /* SECBIT_KEEP_CAPS */
     return c;
@@ -445,7 +463,7 @@ int exec_prepare(struct thread *t, struct path program, const char *name, struct
     if (r >= 0)
         r = collect_cmdline(image, t, argv);
     if (r >= 0) {
-        image->cred = new_credentials(t->cred, image->program);
+        image->cred = new_credentials(t, image->program);
         r = image->cred ? watch_for_failure(image) : -ENOMEM;
     }
     if (r < 0) {
@@ -488,6 +506,17 @@ static int unshare(struct thread *t)
     return 0;
 }
 
+static struct program_vector vector_of(const struct stub_plan *plan)
+{
+    return (struct program_vector){
+        .phdr = plan->phdr,
+        .phnum = plan->phnum,
+        .base = plan->base,
+        .entry = plan->program_entry,
+        .secure = plan->secure,
+    };
+}
+
 int exec_commit(struct thread *t)
 {
     struct process *p = t->process;
@@ -504,6 +533,7 @@ int exec_commit(struct thread *t)
     p->space = space;
     space_set_program(space, image->exe, file_get(image->program), TAKE_PTR(image->cmdline),
                       image->cmdline_size);
+    space->vector = vector_of(&image->plan);
     /* The stub's own pages: /proc/PID/mem and kin of others look at this. */
     space->dumpable = !image->plan.secure;
     fdtable_exec(t->files, p);

@@ -61,6 +61,12 @@ struct space_memory {
  * What is known of an address space: files that were mapped (for /proc/PID/maps), the executable.
  * Shared by CLONE_VM. New at exec.
  */
+/* What the auxiliary vector says of a program, getauxval(3); all 0 before the first one. */
+struct program_vector {
+    uint64_t phdr, phnum, base, entry;
+    bool secure;
+};
+
 struct address_space {
     size_t refs;
     struct path exe;       /* /proc/PID/exe */
@@ -71,6 +77,7 @@ struct address_space {
     size_t tidy_count;             /* of mapped_files, for the next look at them */
     uint64_t stub_start, stub_end; /* where the loader stub lies: hidden from /proc/PID/maps */
     uint64_t handler, restorer;    /* its signal entry and return */
+    struct program_vector vector;
     bool dumpable;
     bool changes_files;          /* it has had a file shared and writable */
     struct space_family *family; /* freed with its last space */

@@ -217,6 +217,7 @@ struct address_space *space_copy(const struct address_space *s)
     copy->stub_end = s->stub_end;
     copy->handler = s->handler;
     copy->restorer = s->restorer;
+    copy->vector = s->vector;
     copy->dumpable = s->dumpable;
     copy->changes_files = s->changes_files;
     copy->memory.mapping_count = s->memory.mapping_count;

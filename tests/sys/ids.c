@@ -5,6 +5,7 @@
 
 #include <grp.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
@@ -351,4 +352,33 @@ TEST(setuid_of_libc_changes_all_threads)
     EXPECT_EQ(setuid(1000), 0);
     pthread_join(thread, NULL);
     EXPECT_EQ(seen, 1000);
+}
+
+/* What id -u, owned by root and set-user-ID, says to a child of these clone(2) flags. */
+static int id_of_a_user(unsigned long flags)
+{
+    int out[2], status = -1;
+    char text[16] = "";
+    ASSERT_EQ(pipe(out), 0);
+    pid_t pid = (pid_t)syscall(SYS_clone, flags | SIGCHLD, 0, 0, 0, 0);
+    if (pid == 0) {
+        dup2(out[1], 1);
+        syscall(SYS_setresuid, 12345, 12345, 12345);
+        execl("./id", "id", "-u", NULL);
+        _exit(1);
+    }
+    close(out[1]);
+    EXPECT_GT(read(out[0], text, sizeof(text) - 1), 0);
+    EXPECT_EQ(waitpid(pid, &status, 0), pid);
+    EXPECT_EQ(status, 0);
+    return atoi(text);
+}
+
+TEST(set_user_id_is_not_for_who_shares_its_directory)
+{
+    need_root();
+    ASSERT_EQ(chmod(".", 0755), 0);
+    ASSERT_EQ(system("cp /usr/bin/id id && chmod 4755 id"), 0);
+    EXPECT_EQ(id_of_a_user(0), 0);
+    EXPECT_EQ(id_of_a_user(CLONE_FS), 12345);
 }

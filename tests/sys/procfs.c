@@ -2,6 +2,8 @@
 /* /proc: names, reading, and what the files of a process tell. */
 #include "tests/sys/procfs_support.h"
 
+#include <sys/auxv.h>
+
 /* ---- self ---- */
 
 TEST(self_is_this_process)
@@ -534,4 +536,25 @@ TEST(comm_of_another_process_is_not_ours)
     ASSERT_GE(fd, 0);
     EXPECT_ERRNO(write(fd, "x", 1), EINVAL);
     end_child(pid);
+}
+
+/* /proc/self/auxv tells what the program itself was told. */
+TEST(auxv_is_that_of_the_program)
+{
+    static const unsigned long types[] = {AT_PHDR,   AT_PHENT, AT_PHNUM, AT_BASE,  AT_ENTRY,
+                                          AT_SECURE, AT_UID,   AT_EGID,  AT_PAGESZ};
+    unsigned long v[512], found = 0;
+    int fd = open("/proc/self/auxv", O_RDONLY);
+    ASSERT_GE(fd, 0);
+    ssize_t n = read(fd, v, sizeof(v));
+    ASSERT_GT(n, 0);
+    for (size_t i = 0; i + 1 < (size_t)n / sizeof(v[0]); i += 2) {
+        for (size_t k = 0; k < sizeof(types) / sizeof(types[0]); k++) {
+            if (v[i] != types[k])
+                continue;
+            EXPECT_EQ(v[i + 1], getauxval(types[k]));
+            found++;
+        }
+    }
+    EXPECT_EQ(found, sizeof(types) / sizeof(types[0]));
 }

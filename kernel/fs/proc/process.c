@@ -85,12 +85,32 @@ static int show_environ(const struct pseudo_node *n, struct buf *b)
     return size < 0 ? (int)size : 0;
 }
 
-/* The loader stub's own, which the host still shows, are left out: they point at nothing of the
- * guest's. */
-static bool is_stub_vector(uint64_t type)
+/* The host shows the vector of the loader stub: what of it is the program's own. */
+static uint64_t vector_value(const struct program_vector *v, const struct cred *cred,
+                             const uint64_t pair[2])
 {
-    return type == AT_PHDR || type == AT_PHENT || type == AT_PHNUM || type == AT_BASE ||
-           type == AT_ENTRY;
+    switch (pair[0]) {
+    case AT_PHDR:
+        return v->phdr;
+    case AT_PHNUM:
+        return v->phnum;
+    case AT_BASE:
+        return v->base;
+    case AT_ENTRY:
+        return v->entry;
+    case AT_SECURE:
+        return v->secure;
+    case AT_UID:
+        return cred->uid;
+    case AT_EUID:
+        return cred->euid;
+    case AT_GID:
+        return cred->gid;
+    case AT_EGID:
+        return cred->egid;
+    default:
+        return pair[1];
+    }
 }
 
 static int show_auxv(const struct pseudo_node *n, struct buf *b)
@@ -100,18 +120,14 @@ static int show_auxv(const struct pseudo_node *n, struct buf *b)
     int r = proc_check_access(n);
     if (r < 0)
         return r;
-    if (!proc_space(n) || !t)
+    const struct address_space *space = proc_space(n);
+    if (!space || !t)
         return 0;
     ssize_t size = proc_read_host(n, "auxv", AUXV_MAX_BYTES, &text);
     for (ssize_t at = 0; at + 16 <= size; at += 16) {
         uint64_t pair[2];
         memcpy(pair, text + at, sizeof(pair));
-        if (is_stub_vector(pair[0]))
-            continue;
-        if (pair[0] == AT_UID || pair[0] == AT_EUID)
-            pair[1] = pair[0] == AT_UID ? t->cred->uid : t->cred->euid;
-        else if (pair[0] == AT_GID || pair[0] == AT_EGID)
-            pair[1] = pair[0] == AT_GID ? t->cred->gid : t->cred->egid;
+        pair[1] = vector_value(&space->vector, t->cred, pair);
         buf_append(b, pair, sizeof(pair));
     }
     return size < 0 ? (int)size : 0;
