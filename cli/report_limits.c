@@ -66,7 +66,9 @@ json_t *report_make_controls(const struct sandbox_controls *c)
 int report_set_limits(json_t *object, const struct sandbox_outcome *o)
 {
     int r = 0;
+    double kernel_ms = (double)(o->kernel_ns / NSEC_PER_USEC) / 1000.0;
     r |= json_object_set_new(object, "cause_text", json_string(o->words));
+    r |= json_object_set_new(object, "cpu_kernel_ms", json_real(kernel_ms));
     r |= json_object_set_new(object, "total_memory_bytes",
                              o->total_memory_bytes ? json_integer((json_int_t)o->total_memory_bytes)
                                                    : json_null());

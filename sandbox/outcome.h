@@ -41,6 +41,7 @@ struct sandbox_outcome {
     int exit_code;   /* the program's own, or -1 */
     int signal;      /* that ended the program, or this run; or 0 */
     int64_t wall_ns, user_ns, system_ns;
+    int64_t kernel_ns;           /* processor time of the sandbox's kernel, not in the other two */
     int64_t peak_memory_bytes;   /* of the largest process */
     uint64_t total_memory_bytes; /* the most that all of the sandbox used at once; 0: not known */
     uint64_t memory_kills;       /* processes that ended since memory_bytes were reached */

@@ -58,6 +58,7 @@ struct run {
     int64_t suspend_ns;              /* when to stop though the program has not said that it did */
     bool is_ready;                   /* the program's first process exists */
     bool has_outcome;                /* EXITED or FAILED came */
+    bool has_totals;                 /* EXITED or TOTALS */
     bool is_ended_by_us; /* the cause is time or a signal, whatever the program makes of it */
     bool is_control_open;
     bool is_abandoned;   /* nothing more is carried */
@@ -307,15 +308,22 @@ static void start_leaving(struct run *r)
     sandbox_send(r->sandbox, CONTROL_KILL, 0);
 }
 
-static void note_exit(struct run *r, const struct control_packet *p)
+static void note_totals(struct run *r, const struct control_packet *p)
 {
     struct sandbox_outcome *o = r->outcome;
-    struct end_facts facts = {.wait_status = p->value, .reason = (enum control_reason)p->reason};
+    r->has_totals = true;
     o->wall_ns = p->wall_ns;
     o->user_ns = p->user_ns;
     o->system_ns = p->system_ns;
     o->peak_memory_bytes = p->peak_memory_bytes;
     o->written_bytes = p->written_bytes;
+}
+
+static void note_exit(struct run *r, const struct control_packet *p)
+{
+    struct sandbox_outcome *o = r->outcome;
+    struct end_facts facts = {.wait_status = p->value, .reason = (enum control_reason)p->reason};
+    note_totals(r, p);
     if (r->is_ended_by_us) {
         o->exit_code = WIFEXITED(p->value) ? WEXITSTATUS(p->value) : -1;
     } else {
@@ -383,6 +391,9 @@ static void on_packet(struct run *r, const struct control_packet *p, const char 
         if (!r->has_outcome)
             note_exit(r, p);
         break;
+    case CONTROL_TOTALS:
+        note_totals(r, p);
+        break;
     case CONTROL_FAILED:
         if (!r->has_outcome)
             note_failure(r, p, text);
@@ -416,7 +427,8 @@ static void read_control(struct run *r)
         ssize_t n = recv(r->sandbox->control, &u, sizeof(u), MSG_DONTWAIT | MSG_TRUNC);
         if (n < 0 && (errno == EAGAIN || errno == EINTR))
             return;
-        /* Told once, before what is still there to be read: we wrote to a kernel that was ending. */
+        /* Told once, before what is still there to be read: we wrote to a kernel that was ending.
+         */
         if (n < 0 && errno == ECONNRESET)
             continue;
         if (n <= 0) {
@@ -680,13 +692,11 @@ static int64_t timeval_ns(struct timeval t)
 static void finish_outcome(struct run *r)
 {
     struct sandbox_outcome *o = r->outcome;
+    /* Its tasks are reaped by the host, so that this is the kernel process's own. */
     const struct rusage *usage = &r->sandbox->usage;
-    if (!r->has_outcome) {
+    o->kernel_ns = timeval_ns(usage->ru_utime) + timeval_ns(usage->ru_stime);
+    if (!r->has_totals)
         o->wall_ns = now_ns() - r->start_ns;
-        o->user_ns = timeval_ns(usage->ru_utime);
-        o->system_ns = timeval_ns(usage->ru_stime);
-        o->peak_memory_bytes = usage->ru_maxrss * 1024L;
-    }
     if (!r->has_outcome && !r->is_ended_by_us)
         note_kernel_end(r);
     if (r->is_output_lost && (o->cause == SANDBOX_EXITED || o->cause == SANDBOX_SIGNALED)) {

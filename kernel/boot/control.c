@@ -119,19 +119,29 @@ void control_send(enum control_type type, int32_t value, const char *text, size_
     send_packet(&p, text);
 }
 
+static void fill_totals(struct control_packet *p)
+{
+    struct account_totals totals = account_totals_with_living();
+    p->wall_ns = clock_monotonic_ns() - kernel.boot_monotonic_ns;
+    p->user_ns = totals.user_ns;
+    p->system_ns = totals.system_ns;
+    p->peak_memory_bytes = totals.peak_memory_bytes;
+    p->written_bytes = traffic.written_bytes;
+}
+
 void control_send_exit(const struct process *ended)
 {
-    struct account_totals totals = account_totals();
     struct control_packet p = {
-        .type = CONTROL_EXITED,
-        .value = ended->wait_status,
-        .reason = ended->end_reason,
-        .wall_ns = clock_monotonic_ns() - kernel.boot_monotonic_ns,
-        .user_ns = totals.user_ns,
-        .system_ns = totals.system_ns,
-        .peak_memory_bytes = totals.peak_memory_bytes,
-        .written_bytes = traffic.written_bytes,
-    };
+        .type = CONTROL_EXITED, .value = ended->wait_status, .reason = ended->end_reason};
+    fill_totals(&p);
+    send_packet(&p, NULL);
+}
+
+/* The main program has not ended: it is about to, with all others. */
+static void send_totals(void)
+{
+    struct control_packet p = {.type = CONTROL_TOTALS};
+    fill_totals(&p);
     send_packet(&p, NULL);
 }
 
@@ -172,6 +182,8 @@ static void take_packet(const struct control_packet *p)
         signal_program(p->value);
         break;
     case CONTROL_KILL:
+        if (program)
+            send_totals();
         loop_stop();
         break;
     }

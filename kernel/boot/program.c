@@ -131,7 +131,12 @@ static void set_limits(struct process *p)
 {
     for (size_t i = 0; i < limits->rlimit_count; i++) {
         const struct spec_rlimit *l = &limits->rlimits[i];
-        int r = limits_change(p, &cred_kernel, (unsigned)l->resource, &l->value, NULL);
+        struct rlimit value = l->value;
+        if (l->resource == RLIMIT_NOFILE) {
+            value.rlim_max = MIN(value.rlim_max, (rlim_t)FD_LIMIT);
+            value.rlim_cur = MIN(value.rlim_cur, value.rlim_max);
+        }
+        int r = limits_change(p, &cred_kernel, (unsigned)l->resource, &value, NULL);
         if (r < 0)
             kernel_log("resource limit %d: %s; it is as without --ulimit", l->resource,
                        strerror(-r));

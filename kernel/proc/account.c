@@ -52,24 +52,36 @@ static long resident_kib(const struct process *p)
     return strtol(end, NULL, 10) * (GUEST_PAGE_SIZE / 1024);
 }
 
-void account_sample(struct process *p)
+/* False, and nothing changed, when it is gone. */
+static bool sample(const struct process *p, struct rusage *ret)
 {
     int64_t total_ns, user_ns, system_ns = 0;
     if (host->cpu_time(p->host_pid, &total_ns) < 0)
-        return;
+        return false;
     /* The host, too, takes all of it for the program's own when no tick has said more. */
     user_ns = total_ns;
     if (total_ns < BRIEF_NS) {
-        p->usage.ru_maxrss = resident_kib(p);
+        ret->ru_maxrss = resident_kib(p);
     } else {
         process_cpu_time(p, &user_ns, &system_ns);
-        p->usage.ru_maxrss = peak_resident_kib(p);
+        ret->ru_maxrss = peak_resident_kib(p);
     }
-    p->usage.ru_utime = ns_timeval(user_ns);
-    p->usage.ru_stime = ns_timeval(system_ns);
-    totals.user_ns += user_ns;
-    totals.system_ns += system_ns;
-    totals.peak_memory_bytes = MAX(totals.peak_memory_bytes, (int64_t)p->usage.ru_maxrss * 1024);
+    ret->ru_utime = ns_timeval(user_ns);
+    ret->ru_stime = ns_timeval(system_ns);
+    return true;
+}
+
+static void add_to_totals(struct account_totals *t, const struct rusage *usage)
+{
+    t->user_ns += timeval_ns(usage->ru_utime);
+    t->system_ns += timeval_ns(usage->ru_stime);
+    t->peak_memory_bytes = MAX(t->peak_memory_bytes, (int64_t)usage->ru_maxrss * 1024);
+}
+
+void account_sample(struct process *p)
+{
+    if (sample(p, &p->usage))
+        add_to_totals(&totals, &p->usage);
 }
 
 /* struct pidfd_info and PIDFD_GET_INFO of Linux 6.15, linux/pidfd.h. */
@@ -109,4 +121,17 @@ void account_add_to_parent(const struct process *child)
 struct account_totals account_totals(void)
 {
     return totals;
+}
+
+struct account_totals account_totals_with_living(void)
+{
+    struct account_totals sum = totals;
+    const struct process *p;
+    list_for_each(p, &process_all, all_link)
+    {
+        struct rusage usage = {0};
+        if (p->state == PROCESS_ALIVE && !p->exiting && p != process_init && sample(p, &usage))
+            add_to_totals(&sum, &usage);
+    }
+    return sum;
 }

@@ -24,3 +24,5 @@ struct account_totals {
     int64_t peak_memory_bytes; /* of the largest */
 };
 struct account_totals account_totals(void);
+/* And of those that live: one look into /proc each. */
+struct account_totals account_totals_with_living(void);

@@ -59,6 +59,8 @@ enum control_type {
     CONTROL_STOPPED,   /* the main program was stopped by job control: value is the signal */
     CONTROL_CASUALTY,  /* a process that is not the main program was killed, as reason says: value
                           is its process id, text its name */
+    CONTROL_TOTALS,    /* before it obeys CONTROL_KILL, when the main program has not ended: usage
+                          and wall_ns are set */
     /* starter -> kernel */
     CONTROL_WINDOW_SIZE, /* value = rows << 16 | columns */
     CONTROL_SIGNAL, /* value: to the main program's process group (with a tty: the foreground) */
@@ -82,10 +84,9 @@ struct control_packet {
     uint32_t type;
     int32_t value;
     int64_t wall_ns;
-    int64_t user_ns,
-        system_ns;             /* CPU time of all of the sandbox's processes that were waited for */
-    int64_t peak_memory_bytes; /* of the largest process */
-    uint64_t written_bytes;    /* what counts against write_budget_bytes, so far */
-    uint32_t text_size;        /* bytes of text behind the struct, not NUL-terminated */
-    uint32_t reason;           /* enum control_reason, for EXITED and CASUALTY */
+    int64_t user_ns, system_ns; /* CPU time of all of the sandbox's processes */
+    int64_t peak_memory_bytes;  /* of the largest process */
+    uint64_t written_bytes;     /* what counts against write_budget_bytes, so far */
+    uint32_t text_size;         /* bytes of text behind the struct, not NUL-terminated */
+    uint32_t reason;            /* enum control_reason, for EXITED and CASUALTY */
 };
