@@ -185,8 +185,11 @@ long sys_sched_setscheduler(struct call *c)
     long r = read_parameter(c, 2, &t, &param);
     if (r < 0)
         return r;
-    return set_policy(c, t, policy & ~POLICY_RESET_ON_FORK, policy & POLICY_RESET_ON_FORK,
-                      param.sched_priority);
+    int flags = policy & POLICY_RESET_ON_FORK;
+    policy &= ~POLICY_RESET_ON_FORK;
+    if (policy == POLICY_DEADLINE) /* what it needs comes with sched_setattr(2) only */
+        return -EINVAL;
+    return set_policy(c, t, policy, flags, param.sched_priority);
 }
 
 long sys_sched_setparam(struct call *c)
@@ -293,6 +296,16 @@ static long read_attr(struct call *c, struct gaddr at, struct attr *ret)
     return 0;
 }
 
+#define DEADLINE_RUNTIME_MIN_NS 1024
+
+/* __checkparam_dl() of Linux, without the range of periods that can be set there. */
+static bool is_deadline(const struct attr *a)
+{
+    uint64_t period = a->period ? a->period : a->deadline;
+    return a->runtime >= DEADLINE_RUNTIME_MIN_NS && a->runtime <= a->deadline &&
+           a->deadline <= period && period <= INT64_MAX;
+}
+
 long sys_sched_setattr(struct call *c)
 {
     pid_t tid = call_int(c, 0);
@@ -315,7 +328,7 @@ long sys_sched_setattr(struct call *c)
     bool sets_nice = !(attr.flags & ATTR_KEEP_PARAMS) && !is_realtime(policy);
     if (sets_nice && nice < t->process->nice && !may_lower_nice(c, t->process, nice))
         return -EPERM;
-    if (attr.priority > REALTIME_MAX)
+    if (attr.priority > REALTIME_MAX || (policy == POLICY_DEADLINE && !is_deadline(&attr)))
         return -EINVAL;
     r = set_policy(c, t, policy, attr.flags & ATTR_RESET_ON_FORK ? POLICY_RESET_ON_FORK : 0,
                    (int)attr.priority);

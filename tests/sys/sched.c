@@ -9,7 +9,8 @@
 #include <sys/wait.h>
 #include <time.h>
 
-#define NO_PID 0x3ffffff0
+#define NO_PID   0x3ffffff0
+#define DEADLINE 6 /* SCHED_DEADLINE of linux/sched.h */
 
 /* ---- CPU masks ---- */
 
@@ -118,6 +119,7 @@ TEST(setscheduler_checks_its_arguments)
     EXPECT_ERRNO(syscall(SYS_sched_setscheduler, 0, SCHED_OTHER, (void *)8), EFAULT);
     EXPECT_ERRNO(syscall(SYS_sched_setscheduler, NO_PID, SCHED_OTHER, &p), ESRCH);
     EXPECT_ERRNO(syscall(SYS_sched_setscheduler, -1, SCHED_OTHER, &p), EINVAL);
+    EXPECT_ERRNO(syscall(SYS_sched_setscheduler, 0, DEADLINE, &p), EINVAL);
     p.sched_priority = 5;
     EXPECT_ERRNO(syscall(SYS_sched_setscheduler, 0, SCHED_OTHER, &p), EINVAL);
     p.sched_priority = 0;
@@ -194,6 +196,11 @@ TEST(attributes_check_their_arguments)
     EXPECT_ERRNO(syscall(SYS_sched_setattr, 0, &a, 1), EINVAL);
     EXPECT_ERRNO(syscall(SYS_sched_setattr, 0, (void *)8, 0), EFAULT);
     a.policy = 99;
+    EXPECT_ERRNO(syscall(SYS_sched_setattr, 0, &a, 0), EINVAL);
+    a.policy = DEADLINE;
+    EXPECT_ERRNO(syscall(SYS_sched_setattr, 0, &a, 0), EINVAL);
+    a.runtime = 20000000;
+    a.deadline = 10000000;
     EXPECT_ERRNO(syscall(SYS_sched_setattr, 0, &a, 0), EINVAL);
 }
 
