@@ -28,6 +28,7 @@ struct inet_socket {
     struct list port_link;
     bool port_chosen, address_chosen; /* by bind(2), not by the kernel */
     bool v6_only;
+    bool is_reno; /* TCP_CONGESTION */
     int *options; /* values of the table in inet_option.c, NULL: all at their defaults */
 };
 

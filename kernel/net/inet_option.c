@@ -26,6 +26,7 @@ enum {
     ROW_BYTE = 2,    /* one byte will do: the old IPv4 options */
     ROW_DEFAULT = 4, /* -1 puts the initial value back */
     ROW_STREAM = 8,  /* of TCP sockets only */
+    ROW_RAISE = 16,  /* what is too little becomes the least */
 };
 
 static const struct option_row {
@@ -74,7 +75,7 @@ static const struct option_row {
     {IPPROTO_TCP, TCP_KEEPCNT, 1, 127, 9, ROW_STREAM},
     {IPPROTO_TCP, TCP_SYNCNT, 1, 127, 6, ROW_STREAM},
     {IPPROTO_TCP, TCP_LINGER2, INT32_MIN, INT32_MAX, 60, ROW_STREAM},
-    {IPPROTO_TCP, TCP_DEFER_ACCEPT, 0, INT32_MAX, 0, ROW_STREAM},
+    {IPPROTO_TCP, TCP_DEFER_ACCEPT, 0, INT32_MAX, 0, ROW_STREAM | ROW_RAISE},
     {IPPROTO_TCP, TCP_WINDOW_CLAMP, 0, INT32_MAX, 0, ROW_STREAM},
     {IPPROTO_TCP, TCP_QUICKACK, 0, 0, 1, ROW_FLAG | ROW_STREAM},
     {IPPROTO_TCP, TCP_USER_TIMEOUT, 0, INT32_MAX, 0, ROW_STREAM},
@@ -126,6 +127,7 @@ static int row_set(struct inet_socket *i, const struct option_row *row, int valu
 int inet_inherit_options(struct inet_socket *i, const struct inet_socket *parent)
 {
     i->v6_only = parent->v6_only;
+    i->is_reno = parent->is_reno;
     if (!parent->options)
         return 0;
     i->options = malloc(ARRAY_SIZE(rows) * sizeof(*i->options));
@@ -163,6 +165,8 @@ static int set_row(struct inet_socket *i, const struct option_row *row,
         value = row->initial;
     else if (row->name == TCP_MAXSEG && row->level == IPPROTO_TCP && value == 0)
         value = row->initial;
+    else if ((row->flags & ROW_RAISE) && value < row->least)
+        value = row->least;
     else if (value < row->least || value > row->most)
         return -EINVAL;
     /* The type of service is a byte, whose last two bits belong to the protocol of streams. */
@@ -255,7 +259,7 @@ static int set_v6_only(struct inet_socket *i, const struct socket_option *o)
     return 0;
 }
 
-static int set_congestion(const struct socket_option *o)
+static int set_congestion(struct inet_socket *i, const struct socket_option *o)
 {
     char name[CONGESTION_MAX] = "";
     if (o->size < 1)
@@ -263,7 +267,11 @@ static int set_congestion(const struct socket_option *o)
     int r = call_read(o->call, name, o->value, MIN((size_t)o->size, sizeof(name) - 1));
     if (r < 0)
         return r;
-    return strcmp(name, "cubic") == 0 || strcmp(name, "reno") == 0 ? 0 : -ENOENT;
+    bool is_reno = strcmp(name, "reno") == 0;
+    if (!is_reno && strcmp(name, "cubic") != 0)
+        return -ENOENT;
+    i->is_reno = is_reno;
+    return 0;
 }
 
 static int need_admin(const struct socket_option *o)
@@ -322,7 +330,7 @@ int inet_set_option(struct socket *s, int level, int name, const struct socket_o
         return set_ipv6(i, name, o);
     case IPPROTO_TCP:
         if (s->type == SOCK_STREAM && name == TCP_CONGESTION)
-            return set_congestion(o);
+            return set_congestion(i, o);
         return -ENOPROTOOPT;
     default:
         return -ENOPROTOOPT;
@@ -378,8 +386,8 @@ static int get_tcp(struct inet_socket *i, int name, const struct socket_option *
     case TCP_INFO:
         return tcp_get_info(&i->socket, o);
     case TCP_CONGESTION: {
-        char name_now[CONGESTION_MAX] = "cubic";
-        return option_write(o, name_now, sizeof(name_now));
+        static const char names[2][CONGESTION_MAX] = {"cubic", "reno"};
+        return option_write(o, names[i->is_reno], CONGESTION_MAX);
     }
     default:
         return -ENOPROTOOPT;

@@ -91,8 +91,8 @@ static long receive(struct call *c, struct msg_queue *q, struct msg_item *m)
     int flags = call_int(c, 4);
     if (m->size > room && !(flags & MSG_NOERROR))
         return -E2BIG;
-    if (flags & MSG_COPY)
-        return deliver(c, m, room);
+    if (flags & MSG_COPY) /* copy_msg() of Linux: a copy is whole */
+        return m->size > room ? -EINVAL : deliver(c, m, room);
     /* As on Linux, a bad address costs the message. */
     msg_take(q, m, c->thread->process->pid);
     long r = deliver(c, m, room);

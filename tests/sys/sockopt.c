@@ -176,6 +176,17 @@ TEST(congestion_control_has_a_name)
     EXPECT_GT(strlen(name), 0);
     EXPECT_EQ(setsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, name, (socklen_t)strlen(name)), 0);
     EXPECT_ERRNO(setsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, "nonsense", 8), ENOENT);
+    EXPECT_EQ(setsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, "reno", 4), 0);
+    size = sizeof(name);
+    EXPECT_EQ(getsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, name, &size), 0);
+    EXPECT_STR(name, "reno");
+}
+
+TEST(a_negative_time_to_defer_is_none)
+{
+    int fd = tcp_socket();
+    set_int(fd, IPPROTO_TCP, TCP_DEFER_ACCEPT, -1);
+    EXPECT_EQ(get_int(fd, IPPROTO_TCP, TCP_DEFER_ACCEPT), 0);
 }
 
 TEST(options_of_ip)

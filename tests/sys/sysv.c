@@ -586,6 +586,8 @@ TEST(msg_copy_leaves_the_message)
     EXPECT_STR(receive(id, 0, MSG_COPY), "first");
     EXPECT_STR(receive(id, 2, MSG_COPY), "nothing");
     EXPECT_ERRNO(msgrcv(id, &back, 100, 0, MSG_COPY), EINVAL);
+    EXPECT_ERRNO(msgrcv(id, &back, 2, 0, MSG_COPY | IPC_NOWAIT), E2BIG);
+    EXPECT_ERRNO(msgrcv(id, &back, 2, 0, MSG_COPY | IPC_NOWAIT | MSG_NOERROR), EINVAL);
     EXPECT_ERRNO(msgrcv(id, &back, 100, 0, MSG_COPY | MSG_EXCEPT | IPC_NOWAIT), EINVAL);
     EXPECT_STR(receive(id, 0, 0), "first");
 }
