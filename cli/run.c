@@ -111,6 +111,7 @@ static struct sandbox_io make_io(const struct run_options *o, int trace,
         .output_style = is_shown ? cli_choose_style(STDOUT_FILENO) : NULL,
         .errors_style = is_shown ? cli_choose_style(STDERR_FILENO) : NULL,
         .trace = trace,
+        .wants_memory = is_captured,
         .timeout_ns = o->timeout_ns,
         .say = cli_say,
     };

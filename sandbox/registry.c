@@ -13,9 +13,12 @@
 #include <sys/stat.h>
 #include <time.h>
 
-/* How many records each new sandbox looks at, so that stale ones go without anybody looking at
- * all of them. */
-#define GLANCE_MAX 16
+/*
+ * Which records a new sandbox looks into, so that stale ones go without anybody looking at all: the
+ * first few, and of the others one in so many, another one each time.
+ */
+#define GLANCE_FIRST  8
+#define GLANCE_ONE_IN 64
 /* A record is empty between its creation and its first line. */
 #define EMPTY_MAX_S 10
 /* Who looks whether a record is stale holds its lock for a moment. */
@@ -238,14 +241,20 @@ static int for_each(struct registry *r, entry_fn fn, void *userdata)
 
 struct count {
     uint64_t running;
-    size_t glances; /* how many records may be looked into */
+    bool looks_into_all;
 };
+
+static bool is_worth_a_glance(size_t i)
+{
+    return i < GLANCE_FIRST || i % GLANCE_ONE_IN == (size_t)getpid() % GLANCE_ONE_IN;
+}
 
 static bool count_entry(struct registry *r, size_t i, const char *name, void *userdata)
 {
     struct count *c = userdata;
     bool is_own = !strcmp(name, r->name);
-    if (is_own || i >= c->glances || is_running(r->sandboxes, name))
+    bool looks = !is_own && (c->looks_into_all || is_worth_a_glance(i));
+    if (!looks || is_running(r->sandboxes, name))
         c->running++;
     return true;
 }
@@ -253,10 +262,10 @@ static bool count_entry(struct registry *r, size_t i, const char *name, void *us
 /* First at a glance; before anybody is refused, closely. */
 static int check_count(struct registry *r, uint64_t most, struct sandbox_error *e)
 {
-    struct count c = {.glances = GLANCE_MAX};
+    struct count c = {.looks_into_all = false};
     int result = for_each(r, count_entry, &c);
     if (result == 0 && most && c.running > most) {
-        c = (struct count){.glances = SIZE_MAX};
+        c = (struct count){.looks_into_all = true};
         result = for_each(r, count_entry, &c);
     }
     if (result < 0)

@@ -703,7 +703,8 @@ static void finish_outcome(struct run *r)
         o->cause = SANDBOX_HOST_FAILURE;
         o->words[0] = '\0';
     }
-    place_measure(&r->place, &o->total_memory_bytes, &o->memory_kills);
+    if (r->io->wants_memory)
+        place_measure(&r->place, &o->total_memory_bytes, &o->memory_kills);
     outcome_finish(o);
 }
 

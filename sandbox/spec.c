@@ -7,8 +7,11 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
+#include <linux/magic.h>
 #include <sched.h>
 #include <sys/stat.h>
+#include <sys/statfs.h>
+#include <sys/statvfs.h>
 
 static int no_memory(struct sandbox_error *e)
 {
@@ -283,11 +286,27 @@ int sandbox_spec_add_tmpfs(struct sandbox_spec *s, const char *path, uint64_t by
     return 0;
 }
 
+/* File systems that are known for files without a name: nothing has to be made to find out. */
+static bool is_known_store(const char *path)
+{
+    static const unsigned long types[] = {EXT4_SUPER_MAGIC, XFS_SUPER_MAGIC, BTRFS_SUPER_MAGIC,
+                                          F2FS_SUPER_MAGIC, TMPFS_MAGIC};
+    struct statfs st;
+    if (statfs(path, &st) < 0 || (st.f_flags & ST_RDONLY))
+        return false;
+    for (size_t i = 0; i < ARRAY_SIZE(types); i++)
+        if ((unsigned long)st.f_type == types[i])
+            return faccessat(AT_FDCWD, path, W_OK | X_OK, AT_EACCESS) == 0;
+    return false;
+}
+
 static bool can_be_store(const char *path)
 {
     _cleanup_close_ int fd = -1;
     if (!path || path[0] != '/')
         return false;
+    if (is_known_store(path))
+        return true;
     fd = open(path, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
     return fd >= 0;
 }
