@@ -57,21 +57,15 @@ static int probe_seccomp(void)
     return 0;
 }
 
-int sandbox_check_host(bool *ret_slow, struct sandbox_error *e)
+int sandbox_check_seccomp(struct sandbox_error *e)
 {
-    struct utsname name;
-    if (uname(&name) < 0)
-        return sandbox_error_set(e, -errno, "host: uname: %s; report this", strerror(errno));
-    int r = sandbox_check_release(name.release, ret_slow, e);
-    if (r < 0)
-        return r;
-    r = probe_seccomp();
+    int r = probe_seccomp();
     if (r == -EINVAL || r == -ENOSYS)
         return sandbox_error_set(
             e, r,
-            "host: this kernel (%s) has no seccomp user notification with "
-            "killable waits; use Linux %d.%d or newer with CONFIG_SECCOMP_FILTER",
-            name.release, SANDBOX_LINUX_OLDEST_MAJOR, SANDBOX_LINUX_OLDEST_MINOR);
+            "host: this kernel has no seccomp user notification with killable waits; use Linux "
+            "%d.%d or newer with CONFIG_SECCOMP_FILTER",
+            SANDBOX_LINUX_OLDEST_MAJOR, SANDBOX_LINUX_OLDEST_MINOR);
     if (r < 0)
         return sandbox_error_set(
             e, r,
@@ -81,8 +75,16 @@ int sandbox_check_host(bool *ret_slow, struct sandbox_error *e)
     return 0;
 }
 
-/* The number in a file below /proc/sys, or -1 when there is no such setting. */
-static long read_setting(const char *path)
+int sandbox_check_host(bool *ret_slow, struct sandbox_error *e)
+{
+    struct utsname name;
+    if (uname(&name) < 0)
+        return sandbox_error_set(e, -errno, "host: uname: %s; report this", strerror(errno));
+    int r = sandbox_check_release(name.release, ret_slow, e);
+    return r < 0 ? r : sandbox_check_seccomp(e);
+}
+
+long sandbox_read_setting(const char *path)
 {
     char text[32];
     _cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -110,13 +112,7 @@ static bool is_filtered(void)
     return line && line[10] != '0';
 }
 
-static const struct {
-    const char *path;
-    const char *name;
-    long bad;
-    long good;
-    bool spares_root;
-} settings[] = {
+const struct sandbox_host_setting sandbox_host_settings[] = {
     {"/proc/sys/user/max_user_namespaces", "user.max_user_namespaces", 0, 10000, false},
     {"/proc/sys/user/max_pid_namespaces", "user.max_pid_namespaces", 0, 10000, false},
     {"/proc/sys/user/max_mnt_namespaces", "user.max_mnt_namespaces", 0, 10000, false},
@@ -128,17 +124,18 @@ static const struct {
     {"/proc/sys/kernel/apparmor_restrict_unprivileged_userns",
      "kernel.apparmor_restrict_unprivileged_userns", 1, 0, true},
 };
+const size_t sandbox_host_setting_count = ARRAY_SIZE(sandbox_host_settings);
 
 int sandbox_explain_namespaces(int error, struct sandbox_error *e)
 {
-    for (size_t i = 0; i < ARRAY_SIZE(settings); i++)
-        if (!(settings[i].spares_root && geteuid() == 0) &&
-            read_setting(settings[i].path) == settings[i].bad)
+    for (size_t i = 0; i < sandbox_host_setting_count; i++) {
+        const struct sandbox_host_setting *s = &sandbox_host_settings[i];
+        if (!(s->spares_root && geteuid() == 0) && sandbox_read_setting(s->path) == s->bad)
             return sandbox_error_set(e, -error,
                                      "user namespaces: this machine forbids them (%s is %ld); as "
                                      "root, run: sysctl -w %s=%ld",
-                                     settings[i].name, settings[i].bad, settings[i].name,
-                                     settings[i].good);
+                                     s->name, s->bad, s->name, s->good);
+    }
     if (error == ENOSPC)
         return sandbox_error_set(
             e, -error,

@@ -22,6 +22,24 @@ bool sandbox_parse_release(const char *release, unsigned *ret_major, unsigned *r
  */
 int sandbox_check_release(const char *release, bool *ret_slow, struct sandbox_error *e);
 
+/* Whether seccomp has what is needed, and is allowed here. 0, or negative errno with the reason. */
+int sandbox_check_seccomp(struct sandbox_error *e);
+
+/* A setting below /proc/sys that may stand in the way of namespaces. */
+struct sandbox_host_setting {
+    const char *path, *name;
+    long bad, good;
+    bool spares_root;
+};
+extern const struct sandbox_host_setting sandbox_host_settings[];
+extern const size_t sandbox_host_setting_count;
+
+/* Below it, a number of namespaces is not worth much. */
+#define SANDBOX_NAMESPACES_FEW 64
+
+/* The number in a file of /proc/sys or /sys, or -1 when there is no such setting. */
+long sandbox_read_setting(const char *path);
+
 /*
  * Looks at this machine: release, and whether seccomp has what is needed (a container may forbid
  * it). 0, or negative errno with the reason.

@@ -4,9 +4,9 @@
 #include "sandbox/child.h"
 #include "sandbox/clone.h"
 #include "sandbox/host.h"
+#include "sandbox/program.h"
 
 #include <fcntl.h>
-#include <limits.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
@@ -21,7 +21,6 @@
 /* What may lie between program and terminal: enough for a screen, little enough for a quick Ctrl-C.
  */
 #define TERMINAL_BUFFER_BYTES (16 * 1024)
-#define KERNEL_PROGRAM        "glovebox-kernel"
 
 #ifndef MFD_NOEXEC_SEAL
 #define MFD_NOEXEC_SEAL 8U
@@ -47,55 +46,6 @@ static int system_error(struct sandbox_error *e, const char *what)
                              error == EMFILE || error == ENFILE
                                  ? "raise the limit of open files (ulimit -n)"
                                  : "free memory and try again");
-}
-
-/* Where a person who builds or packages looks: beside this program, in the build or as installed.
- */
-static const char *const program_places[] = {
-    "../libexec/glovebox/" KERNEL_PROGRAM,
-    "../kernel/" KERNEL_PROGRAM,
-};
-
-static int find_program_in(const char *folder, const char *const *places, size_t count,
-                           char ret[static PATH_MAX])
-{
-    for (size_t i = 0; i < count; i++) {
-        char path[PATH_MAX * 2];
-        size_t folder_size = strlen(folder), place_size = strlen(places[i]);
-        if (folder_size + place_size + 2 > sizeof(path))
-            return -ENAMETOOLONG;
-        memcpy(path, folder, folder_size);
-        path[folder_size] = '/';
-        memcpy(path + folder_size + 1, places[i], place_size + 1);
-        if (realpath(path, ret) && access(ret, X_OK) == 0)
-            return 0;
-    }
-    return -ENOENT;
-}
-
-static int find_program(char ret[static PATH_MAX], struct sandbox_error *e)
-{
-    char self[PATH_MAX];
-    ssize_t size = readlink("/proc/self/exe", self, sizeof(self) - 1);
-    if (size < 0)
-        return sandbox_error_set(e, -errno, "start: /proc/self/exe: %s; mount /proc",
-                                 strerror(errno));
-    self[size] = '\0';
-    char *slash = strrchr(self, '/');
-    if (slash)
-        *slash = '\0';
-#ifdef GLOVEBOX_DEBUG
-    static const char *const beside[] = {KERNEL_PROGRAM};
-    const char *folder = getenv("GLOVEBOX_LIBEXEC");
-    if (folder && find_program_in(folder, beside, 1, ret) == 0)
-        return 0;
-#endif
-    if (find_program_in(self, program_places, ARRAY_SIZE(program_places), ret) < 0)
-        return sandbox_error_set(e, -ENOENT,
-                                 "start: no " KERNEL_PROGRAM " in %s/../libexec/glovebox; install "
-                                 "Glovebox again, or build it with ./quickstart",
-                                 self);
-    return 0;
 }
 
 /* A host where memory files must not be executable (vm.memfd_noexec) wants to be told so. */
@@ -237,7 +187,7 @@ static int start_kernel(const struct place *place, struct sandbox *s, const stru
 {
     char program[PATH_MAX];
     _cleanup_close_ int starter = -1;
-    int r = find_program(program, e);
+    int r = sandbox_find_program("glovebox-kernel", "kernel", program, e);
     if (r < 0)
         return r;
     starter = (int)syscall(SYS_pidfd_open, getpid(), 0);
