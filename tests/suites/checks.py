@@ -9,7 +9,7 @@ import subprocess
 from common import ROOT, detail, run, say, wanted
 
 LINES_MAX = 1000
-FOLDERS = ("abi", "bench", "cli", "include", "kernel", "lib", "sandbox", "tests", "tools")
+FOLDERS = ("abi", "bench", "cli", "include", "kernel", "lib", "probes", "sandbox", "tests", "tools")
 
 
 def files():
