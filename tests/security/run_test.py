@@ -4,15 +4,14 @@
 
     tests/security/run_test.py [WORD...]     all cases, or those whose name has one of these words in it
 
-Each tests/security/*.c runs in a sandbox of its own, as its root: "ok PROGRAM/CASE" or "FAIL PROGRAM/CASE".
-A canary lies on the host where no sandbox may see or touch it. After each program, and after the kernel or
-glovebox was killed, no process, mount, socket or file of the sandbox may be left. GLOVEBOX or BUILD name another
-build, best one with sanitizers.
+probes/USER/NAME: each probe of `glovebox doctor --inside`, as an ordinary user and as root of a sandbox, and what
+the host looks like to glovebox. detectors/NAME: the same probes where no sandbox is, which must see what they
+look for. USER/host: no process, mount or file of the sandbox may be left, and also when the kernel or glovebox
+was killed. GLOVEBOX or BUILD name another build, best one with sanitizers.
 """
+import json
 import os
-import re
 import signal
-import stat
 import subprocess
 import sys
 import tempfile
@@ -24,8 +23,6 @@ GLOVEBOX = os.environ.get("GLOVEBOX", os.path.join(ROOT, os.environ.get("BUILD",
                                                    "cli/glovebox"))
 SECONDS = 600
 GONE_SECONDS = 10  # the end of a sandbox that was killed
-TEXT = "canary-" + os.urandom(8).hex()
-VERDICT = re.compile(r"(ok|FAIL|skip) (\S+?)(?:: (.*))?$")
 failed = False
 
 
@@ -35,16 +32,12 @@ def say(verdict, name, reason=""):
     print(f"{verdict} {name}" + (f": {reason}" if reason else ""), flush=True)
 
 
-def compile_program(name, folder):
-    program = os.path.join(folder, name)
-    subprocess.run(["cc", "-std=gnu11", "-D_GNU_SOURCE", "-I", ROOT, "-O1", "-w", "-static", "-pthread",
-                    os.path.join(HERE, name + ".c"), os.path.join(ROOT, "tests/harness/harness.c"), "-o",
-                    program], check=True)
-    return program
+def wanted(name):
+    return len(sys.argv) < 2 or any(word in name for word in sys.argv[1:])
 
 
 def processes_with(mark):
-    """Those whose environment or command line has the mark, and all below them."""
+    """Those whose command line has the mark, and all below them."""
     parents, found = {}, set()
     for pid in filter(str.isdigit, os.listdir("/proc")):
         try:
@@ -69,30 +62,14 @@ def mounts():
         return {line.split()[0] for line in f}
 
 
-class Canary:
-    def __init__(self, folder):
-        self.path = os.path.join(folder, "canary")
-        with open(self.path, "w", encoding="utf-8") as f:
-            f.write(TEXT)
-        os.chmod(self.path, 0o644)  # whoever gets there can read it
-        self.before = self.look()
-
-    def look(self):
-        s = os.lstat(self.path)
-        with open(self.path, encoding="utf-8") as f:
-            return f.read(), stat.S_IMODE(s.st_mode), s.st_ino, s.st_size, s.st_uid, s.st_mtime_ns
-
-
 class Host:
     """What must be as before."""
 
-    def __init__(self, canary, store):
-        self.canary, self.store = canary, store
+    def __init__(self, store):
+        self.store = store
         self.mounts = mounts()
 
     def trouble(self):
-        if self.canary.look() != self.canary.before:
-            return "the canary was touched"
         if mounts() - self.mounts:
             return "a mount is left"
         left = os.listdir(self.store)
@@ -103,32 +80,52 @@ def environment(store):
     return {**os.environ, "TMPDIR": store, "XDG_RUNTIME_DIR": store, "XDG_CACHE_HOME": store}
 
 
-def words(*more):
-    return [GLOVEBOX, "run", "--user", "root", *more]
+# ---- probes ----
+
+def doctor(host, *words):
+    """(the report, why there is none)"""
+    done = subprocess.run([GLOVEBOX, "doctor", "--json", *words], stdin=subprocess.DEVNULL,
+                          capture_output=True, env=environment(host.store), timeout=SECONDS, check=False)
+    sys.stdout.write("".join(f"  {line}\n" for line in done.stderr.decode(errors="replace").splitlines()))
+    try:
+        report = json.loads(done.stdout)
+    except ValueError:
+        return None, f"status {done.returncode}, no report"
+    if done.returncode != (0 if report["passed"] else 1):
+        return report, f"status {done.returncode}, passed {report['passed']}"
+    return report, report["trouble"] or report["problem"] or ""
 
 
-def run_program(name, program, host, mark):
-    command = words("--name", mark, "--timeout", str(SECONDS), "--mount", f"{program}:/hostile:ro",
-                    "--env", "GLOVEBOX_TEST_INSIDE=1", "--env", f"GLOVEBOX_CANARY={host.canary.path}",
-                    "--env", f"GLOVEBOX_CANARY_TEXT={TEXT}", "--", "/hostile")
-    done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, env=environment(host.store),
-                          timeout=SECONDS + 60, check=False)
-    said = (done.stdout + b"\n" + done.stderr).decode(errors="replace").splitlines()
-    seen = 0
-    for line in said:
-        match = VERDICT.match(line)
-        seen += bool(match)
-        if match:
-            say(match[1], f"{name}/{match[2]}", match[3] or "")
-        elif line.strip():
-            print(line)
-    if done.returncode not in (0, 1) or not seen or b"kernel:" in done.stderr:
-        say("FAIL", name, f"status {done.returncode}")
-    if TEXT in "\n".join(said):
-        say("FAIL", f"{name}/canary", "it was read")
+def say_report(group, report, good):
+    for row in report["probes"]:
+        name = f"{group}/{row['probe']}"
+        reason = row["reason"] or ""
+        if row["result"] == good:
+            say("ok", name)
+        elif row["result"] == "skipped" and reason:
+            say("skip", name, reason)
+        else:
+            say("FAIL", name, f"{row['result']}: {reason} (must follow: {row['expected']})")
+
+
+def run_probes(user, host):
+    mark = f"probes{os.getpid()}-{user}"
+    report, trouble = doctor(host, "--inside", "--user", user, "--name", mark)
+    if report:
+        say_report(f"probes/{user}", report, "contained")
+    say("FAIL" if trouble else "ok", f"probes/{user}", trouble)
     trouble = host.trouble() or ("a process is left" if processes_with(mark) else "")
-    say("FAIL" if trouble else "ok", f"{name}/host", trouble)
+    say("FAIL" if trouble else "ok", f"{user}/host", trouble)
 
+
+def run_detectors(host):
+    report, trouble = doctor(host, "--outside")
+    if report:
+        say_report("detectors", report, "sees")
+    say("FAIL" if trouble else "ok", "detectors", trouble)
+
+
+# ---- what is killed ----
 
 def wait_until(check, seconds):
     until = time.monotonic() + seconds
@@ -142,10 +139,12 @@ def wait_until(check, seconds):
 BUSY = "for i in 1 2 3 4 5 6; do (while :; do echo x > /tmp/$i; /bin/true; done) & done; sleep 60 & echo up; wait"
 
 
-def kill_case(name, host, mark, choose):
+def kill_case(name, host, choose):
     """Starts a busy sandbox, kills one process that choose names, and expects all to go."""
-    p = subprocess.Popen(words("--name", mark, "--", "/bin/sh", "-c", BUSY), stdin=subprocess.DEVNULL,
-                         stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=environment(host.store))
+    mark = f"killed{os.getpid()}-{name}"
+    p = subprocess.Popen([GLOVEBOX, "run", "--user", "root", "--name", mark, "--", "/bin/sh", "-c", BUSY],
+                         stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+                         env=environment(host.store))
     try:
         if p.stdout.readline() != b"up\n":
             return say("FAIL", name, "did not start")
@@ -160,7 +159,11 @@ def kill_case(name, host, mark, choose):
         p.kill()
         p.wait()
         p.stdout.close()
-    return None
+    trouble = host.trouble()
+    # Of a kernel that was killed the next one sweeps the files.
+    if trouble.startswith("files"):
+        trouble = ""
+    return say("FAIL" if trouble else "ok", f"{name}/host", trouble)
 
 
 def alive(pid):
@@ -177,24 +180,16 @@ def kernel_of(pid):
 
 
 def main():
-    chosen = sys.argv[1:]
-    names = sorted(f[:-2] for f in os.listdir(HERE) if f.endswith(".c"))
-    with tempfile.TemporaryDirectory(prefix="glovebox-security-") as folder:
-        store = os.path.join(folder, "store")
-        os.mkdir(store)
-        os.chmod(folder, 0o755)
-        host = Host(Canary(folder), store)
-        for number, name in enumerate(names):
-            if not chosen or any(w in name for w in chosen):
-                run_program(name, compile_program(name, folder), host, f"hostile{os.getpid()}-{number}")
+    with tempfile.TemporaryDirectory(prefix="glovebox-security-") as store:
+        host = Host(store)
+        if wanted("detectors"):
+            run_detectors(host)
+        for user in ("user", "root"):
+            if wanted(f"probes/{user}"):
+                run_probes(user, host)
         for name, choose in (("kill_the_kernel", kernel_of), ("kill_glovebox", lambda pid: pid)):
-            if not chosen or any(w in name for w in chosen):
-                kill_case(name, host, f"hostile{os.getpid()}-{name}", choose)
-                trouble = host.trouble()
-                # Of a kernel that was killed the next one sweeps the files.
-                if trouble.startswith("files"):
-                    trouble = ""
-                say("FAIL" if trouble else "ok", f"{name}/host", trouble)
+            if wanted(name):
+                kill_case(name, host, choose)
     return 1 if failed else 0
 
 
