@@ -12,8 +12,9 @@
 #define MOUNTS         "/sys/fs/cgroup"
 #define TEXT_MAX_BYTES 8192
 #define CPU_PERIOD_US  100000
-/* Beside those that the sandbox's kernel counts: itself, the init, and children on their way. */
-#define PIDS_OWN 16
+/* Beside those that the sandbox's kernel counts: itself, the init, and tasks that have ended for it
+ * and not yet for the host. */
+#define PIDS_MORE 64
 /* A task that has ended is in its group until the host has switched away from it. */
 #define REMOVE_TRIES   20
 #define REMOVE_STEP_NS NSEC_PER_MSEC
@@ -256,7 +257,7 @@ static int limit_cpu(const struct cgroup_group *g, const struct sandbox_limits *
 static int limit_pids(const struct cgroup_group *g, const struct sandbox_limits *l)
 {
     char text[32];
-    snprintf(text, sizeof(text), "%" PRIu64, l->value[LIMIT_PIDS] + PIDS_OWN);
+    snprintf(text, sizeof(text), "%" PRIu64, l->value[LIMIT_PIDS] + PIDS_MORE);
     return write_file(g->path, "pids.max", text);
 }
 

@@ -28,6 +28,8 @@
 
 #define LOCKED_BYTES_MAX (8L << 20) /* of a process */
 #define WAIT_STEP_NS     (20 * NSEC_PER_MSEC)
+/* The kernel and the init; and tasks that have ended for the kernel, and not yet for the host. */
+#define TASKS_MORE 64
 
 struct handshake {
     uint32_t done; /* futex: 0 not yet, 1 listener is set, 2 failed */
@@ -68,9 +70,17 @@ static int enter_shadow(struct setup_error *e)
 static int limit_host_resources(struct setup_error *e)
 {
     const struct rlimit none = {0, 0};
-    struct rlimit files, locked;
+    struct rlimit files, locked, tasks;
     if (setrlimit(RLIMIT_CORE, &none) < 0 || setrlimit(RLIMIT_MSGQUEUE, &none) < 0)
         return setup_fail(e, errno, "set a resource limit");
+    /* Behind the kernel's own count; in this user namespace alone (user_namespaces(7)), and not for
+     * the host's root, whom a cgroup counts. */
+    if (getrlimit(RLIMIT_NPROC, &tasks) == 0) {
+        tasks.rlim_max = MIN(tasks.rlim_max, (rlim_t)kernel.config.thread_count + TASKS_MORE);
+        tasks.rlim_cur = tasks.rlim_max;
+        if (setrlimit(RLIMIT_NPROC, &tasks) < 0)
+            return setup_fail(e, errno, "set a resource limit");
+    }
     /* mmap with MAP_LOCKED is the host's; its root may have no limit for memory that stays in. */
     if (getrlimit(RLIMIT_MEMLOCK, &locked) == 0) {
         locked.rlim_max = MIN(locked.rlim_max, (rlim_t)LOCKED_BYTES_MAX);

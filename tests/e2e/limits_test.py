@@ -323,6 +323,24 @@ class Rows:
         self.assertRegex(text, r"\n  memory +64 MiB +(cgroup v[12]|watched) ")
         self.assertIn(self.name, self.glovebox("ps").stdout.decode())
 
+    def test_the_host_counts_processes_too(self):
+        self.begin("--pids", "30", "sleep", "1000")
+        kernel = self.wait_for_start()
+        if self.groups():
+            limits = []
+            for group in self.groups():
+                if os.path.exists(f"{group}/pids.max"):
+                    with open(f"{group}/pids.max", encoding="ascii") as f:
+                        limits.append(int(f.read()))
+        else:
+            with open(f"/proc/{kernel}/task/{kernel}/children", encoding="ascii") as f:
+                init = int(f.read())
+            with open(f"/proc/{init}/limits", encoding="ascii") as f:
+                limits = [int(line.split()[2]) for line in f if line.startswith("Max processes")]
+        self.assertEqual(len(limits), 1)
+        self.assertGreater(limits[0], 30)
+        self.assertLess(limits[0], 130)
+
     def test_a_name_in_use(self):
         self.begin("sleep", "1000")
         self.wait_for_start()
