@@ -76,7 +76,9 @@ struct received {
     int flags;             /* MSG_TRUNC, MSG_OOB */
     size_t full_size;      /* of a datagram */
     struct rights *rights; /* landed, or a copy */
-    bool has_creds, has_time, has_destination, has_hop_limit, has_class;
+    bool has_creds, has_time, has_hop_limit, has_class;
+    bool is_v4; /* came over IPv4, maybe to a socket of IPv6 */
+    bool has_destination4, has_destination6;
     bool stop; /* of a stream: nothing more may be added to this read */
     struct ucred creds;
     int64_t time_ns;

@@ -251,17 +251,18 @@ static ssize_t udp_send(struct socket *s, struct uio *u, int flags, struct sendi
 
 static void fill_received(const struct inet_socket *i, const struct message *m, struct received *r)
 {
-    bool v6 = i->socket.family == AF_INET6;
+    bool v4 = IN6_IS_ADDR_V4MAPPED(&m->destination.address);
+    r->is_v4 = v4;
     inet_format(i->socket.family, &m->source, &r->from);
     r->destination = m->destination;
     r->hop_limit = m->hop_limit;
     r->traffic_class = m->traffic_class;
-    r->has_destination = v6 ? inet_option(i, IPPROTO_IPV6, IPV6_RECVPKTINFO)
-                            : inet_option(i, IPPROTO_IP, IP_PKTINFO);
-    r->has_hop_limit = v6 ? inet_option(i, IPPROTO_IPV6, IPV6_RECVHOPLIMIT)
-                          : inet_option(i, IPPROTO_IP, IP_RECVTTL);
+    r->has_destination6 = inet_option(i, IPPROTO_IPV6, IPV6_RECVPKTINFO);
+    r->has_destination4 = v4 && inet_option(i, IPPROTO_IP, IP_PKTINFO);
+    r->has_hop_limit = v4 ? inet_option(i, IPPROTO_IP, IP_RECVTTL)
+                          : inet_option(i, IPPROTO_IPV6, IPV6_RECVHOPLIMIT);
     r->has_class =
-        v6 ? inet_option(i, IPPROTO_IPV6, IPV6_RECVTCLASS) : inet_option(i, IPPROTO_IP, IP_RECVTOS);
+        v4 ? inet_option(i, IPPROTO_IP, IP_RECVTOS) : inet_option(i, IPPROTO_IPV6, IPV6_RECVTCLASS);
     r->has_time = i->socket.timestamp;
     r->time_ns = m->time_ns;
 }

@@ -191,32 +191,30 @@ static void put_time(struct call *c, const struct socket *s, const struct receiv
         put(c, room, SOL_SOCKET, SO_TIMESTAMP_OLD, &tv, sizeof(tv));
 }
 
-static void put_destination(struct call *c, const struct socket *s, const struct received *r,
-                            struct ancillary_room *room)
+static void put_destination6(struct call *c, const struct received *r, struct ancillary_room *room)
 {
-    if (s->family == AF_INET6) {
-        struct in6_pktinfo info = {r->destination.address, LOOPBACK_INDEX};
-        put(c, room, IPPROTO_IPV6, IPV6_PKTINFO, &info, sizeof(info));
-        return;
-    }
+    struct in6_pktinfo info = {r->destination.address, LOOPBACK_INDEX};
+    put(c, room, IPPROTO_IPV6, IPV6_PKTINFO, &info, sizeof(info));
+}
+
+static void put_destination4(struct call *c, const struct received *r, struct ancillary_room *room)
+{
     struct in_pktinfo info = {.ipi_ifindex = LOOPBACK_INDEX};
     info.ipi_addr.s_addr = info.ipi_spec_dst.s_addr = r->destination.address.s6_addr32[3];
     put(c, room, IPPROTO_IP, IP_PKTINFO, &info, sizeof(info));
 }
 
-static void put_packet_fields(struct call *c, const struct socket *s, const struct received *r,
-                              struct ancillary_room *room)
+static void put_packet_fields(struct call *c, const struct received *r, struct ancillary_room *room)
 {
     int limit = r->hop_limit, class = r->traffic_class;
     unsigned char tos = (unsigned char)class;
-    bool v6 = s->family == AF_INET6;
     if (r->has_hop_limit)
-        put(c, room, v6 ? IPPROTO_IPV6 : IPPROTO_IP, v6 ? IPV6_HOPLIMIT : IP_TTL, &limit,
-            sizeof(limit));
-    if (r->has_class && v6)
-        put(c, room, IPPROTO_IPV6, IPV6_TCLASS, &class, sizeof(class));
-    else if (r->has_class)
+        put(c, room, r->is_v4 ? IPPROTO_IP : IPPROTO_IPV6, r->is_v4 ? IP_TTL : IPV6_HOPLIMIT,
+            &limit, sizeof(limit));
+    if (r->has_class && r->is_v4)
         put(c, room, IPPROTO_IP, IP_TOS, &tos, sizeof(tos));
+    else if (r->has_class)
+        put(c, room, IPPROTO_IPV6, IPV6_TCLASS, &class, sizeof(class));
 }
 
 /* One file becomes a descriptor, whose number is written first so that none is made in vain. */
@@ -262,9 +260,11 @@ void ancillary_write(struct call *c, const struct socket *s, const struct receiv
 {
     if (r->has_time)
         put_time(c, s, r, room);
-    if (r->has_destination)
-        put_destination(c, s, r, room);
-    put_packet_fields(c, s, r, room);
+    if (r->has_destination6)
+        put_destination6(c, r, room);
+    if (r->has_destination4)
+        put_destination4(c, r, room);
+    put_packet_fields(c, r, room);
     if (r->has_creds)
         put(c, room, SOL_SOCKET, SCM_CREDENTIALS, &r->creds, sizeof(r->creds));
     if (r->rights)

@@ -309,6 +309,38 @@ TEST(the_destination_can_be_asked_for)
     EXPECT_EQ(info.ipi_ifindex, 1);
 }
 
+/* What comes over IPv4 is told as IPv4 tells it, also to a socket of IPv6. */
+TEST(a_socket_of_both_families_hears_of_each_in_its_own_way)
+{
+    union {
+        char bytes[256];
+        struct cmsghdr align;
+    } control;
+    struct iovec v = {big, 8};
+    struct msghdr h = {.msg_iov = &v, .msg_iovlen = 1, .msg_control = &control};
+    struct sockaddr_in6 any = {.sin6_family = AF_INET6};
+    int a = bound_socket(SOCK_DGRAM), b = socket(AF_INET6, SOCK_DGRAM, 0), seen = 0;
+    ASSERT_EQ(bind(b, (struct sockaddr *)&any, sizeof(any)), 0);
+    set_int(b, IPPROTO_IPV6, IPV6_RECVPKTINFO, 1);
+    set_int(b, IPPROTO_IPV6, IPV6_RECVTCLASS, 1);
+    set_int(b, IPPROTO_IPV6, IPV6_RECVHOPLIMIT, 1);
+    set_int(b, IPPROTO_IP, IP_PKTINFO, 1);
+    set_int(b, IPPROTO_IP, IP_RECVTOS, 1);
+    set_int(b, IPPROTO_IP, IP_RECVTTL, 1);
+    EXPECT_EQ(send_port(a, port_of(b), "x", 1), 1);
+    h.msg_controllen = sizeof(control);
+    EXPECT_EQ(recvmsg(b, &h, 0), 1);
+    for (struct cmsghdr *c = CMSG_FIRSTHDR(&h); c; c = CMSG_NXTHDR(&h, c), seen++) {
+        if (c->cmsg_level == IPPROTO_IPV6)
+            EXPECT_EQ(c->cmsg_type, IPV6_PKTINFO);
+        else if (c->cmsg_type == IP_TOS)
+            EXPECT_EQ(c->cmsg_len, CMSG_LEN(1));
+        else
+            EXPECT_TRUE(c->cmsg_type == IP_PKTINFO || c->cmsg_type == IP_TTL);
+    }
+    EXPECT_EQ(seen, 4);
+}
+
 /* Sends with this hop limit in the message itself (-1: none), and says which one arrived. */
 static int hop_limit_of(int from, int to, int limit)
 {
