@@ -44,7 +44,9 @@ static bool read_name(const uint8_t *message, size_t size, size_t *at, char *nam
         size_t label = message[i++];
         if (label == 0)
             break;
-        if (label > LABEL_MAX_BYTES || i + label > size || length + label + 1 > NAME_MAX_BYTES - 1)
+        /* In the message a name has a length byte and an end more than in text. */
+        if (label > LABEL_MAX_BYTES || i + label > size ||
+            length + (length > 0) + label > NAME_MAX_BYTES - 2)
             return false;
         if (length > 0)
             name[length++] = '.';
