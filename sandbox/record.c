@@ -77,12 +77,19 @@ static void take_controls(struct record *r, const char *value)
                                                 .pids = check_control(pids)};
 }
 
+/* No other number is a process, and -1 would be all of them. */
+static pid_t read_pid(const char *value)
+{
+    long pid = strtol(value, NULL, 10);
+    return pid > 0 && pid <= INT32_MAX ? (pid_t)pid : 0;
+}
+
 static void take_line(struct record *r, const char *key, const char *value)
 {
     if (!strcmp(key, "starter"))
-        r->starter = (pid_t)strtol(value, NULL, 10);
+        r->starter = read_pid(value);
     else if (!strcmp(key, "pid"))
-        r->pid = (pid_t)strtol(value, NULL, 10);
+        r->pid = read_pid(value);
     else if (!strcmp(key, "created_ns"))
         r->created_ns = strtoll(value, NULL, 10);
     else if (!strcmp(key, "command"))
