@@ -49,8 +49,8 @@ def fuzz(name, seconds, keep=False, out=None):
         new, finds = os.path.join(folder, "new"), os.path.join(folder, "finds")
         os.mkdir(new)
         os.mkdir(finds)
-        # Leaks are looked for at the end, and by the replay: after each input it would take most of the time.
-    options = [f"-max_len={MAX_LEN.get(name, MAX_LEN_ELSE)}", "-timeout=20", "-detect_leaks=0",
+        # Leaks: at the end, and in the replay. After each input it would take most of the time.
+        options = [f"-max_len={MAX_LEN.get(name, MAX_LEN_ELSE)}", "-timeout=20", "-detect_leaks=0",
                    f"-artifact_prefix={finds}/"]
         said = []
         with subprocess.Popen([program, *options, f"-max_total_time={seconds}", "-print_final_stats=1", new,
