@@ -91,8 +91,8 @@ static int complete(struct run_options *o, const struct canary *c, int count, ch
     int r = run_options_complete(o, count + 2, words, e);
     if (r < 0)
         return r;
-    if (!o->timeout_ns)
-        o->timeout_ns = LONGEST_NS;
+    if (!o->spec.limits.value[LIMIT_TIMEOUT])
+        o->spec.limits.value[LIMIT_TIMEOUT] = LONGEST_NS;
     o->spec.null_input = !o->spec.tty;
     o->spec.join_output = false;
     if (canary_tell(c, o->spec.hostname, &o->spec.env) < 0 ||
@@ -114,7 +114,6 @@ static int run_inside(struct run_options *o, struct doctor_result *result, struc
         .take_errors = take_errors,
         .output_userdata = &result->report,
         .errors_userdata = &errors,
-        .timeout_ns = o->timeout_ns,
         .say = cli_say,
     };
     int r = run_options_open_trace(o, &trace, e);

@@ -14,7 +14,6 @@
 
 #define PROGRAM       "glovebox-probes"
 #define GUEST_PROGRAM "/" PROGRAM
-#define START_NS      (30 * NSEC_PER_SEC)
 
 static void json_freep(json_t **j)
 {
@@ -33,7 +32,8 @@ static int start_one(struct sandbox_outcome *ret, struct sandbox_error *e)
     static const struct {
         enum sandbox_limit which;
         const char *value;
-    } limits[] = {{LIMIT_MEMORY, "128M"}, {LIMIT_CPUS, "0.5"}, {LIMIT_PIDS, "64"}};
+    } limits[] = {
+        {LIMIT_MEMORY, "128M"}, {LIMIT_CPUS, "0.5"}, {LIMIT_PIDS, "64"}, {LIMIT_TIMEOUT, "30s"}};
     struct run_options o = {0};
     struct sandbox_io io = {
         .input = -1,
@@ -42,7 +42,6 @@ static int start_one(struct sandbox_outcome *ret, struct sandbox_error *e)
         .take_output = take_nothing,
         .take_errors = take_nothing,
         .trace = -1,
-        .timeout_ns = START_NS,
         .say = cli_say,
     };
     int r = sandbox_find_program(PROGRAM, "probes", program, e);

@@ -112,7 +112,6 @@ static struct sandbox_io make_io(const struct run_options *o, int trace,
         .errors_style = is_shown ? cli_choose_style(STDERR_FILENO) : NULL,
         .trace = trace,
         .wants_memory = is_captured,
-        .timeout_ns = o->timeout_ns,
         .say = cli_say,
     };
 }

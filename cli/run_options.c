@@ -356,8 +356,6 @@ static int choose_limits(struct run_options *o, struct sandbox_error *e)
     int r = config_load(&config, e);
     if (r == 0)
         r = config_resolve(&config, &o->limits, &o->spec.limits, e);
-    if (r == 0)
-        o->timeout_ns = (int64_t)o->spec.limits.value[LIMIT_TIMEOUT];
     return r;
 }
 

@@ -14,7 +14,6 @@ struct run_options {
     struct strv file_env, env;   /* of --env-file and of --env, which wins */
     char *trace;                 /* file, or "-"; NULL: none */
     struct limit_layer limits;   /* of the command line; spec has what is in force */
-    int64_t timeout_ns;          /* 0: none */
     uint64_t output_limit_bytes; /* of each stream, with json and for_model; 0: the default */
     bool json, for_model, raw, help, version;
 };

@@ -729,8 +729,6 @@ static void set_clock(struct run *r)
     const uint64_t *limits = r->spec->limits.value;
     if (limits[LIMIT_TIMEOUT])
         r->timeout_ns = now_ns() + (int64_t)limits[LIMIT_TIMEOUT];
-    else if (r->io->timeout_ns)
-        r->timeout_ns = now_ns() + r->io->timeout_ns;
     if (limits[LIMIT_LIFETIME])
         r->lifetime_ns = r->start_ns + (int64_t)limits[LIMIT_LIFETIME];
 }

@@ -43,9 +43,8 @@ struct sandbox_io {
     void *output_userdata, *errors_userdata;
     /* How the descriptors show the output to people; NULL: byte for byte. Borrowed. */
     const struct text_style *output_style, *errors_style;
-    int trace;          /* descriptor for the lines of the trace; -1: none */
-    bool wants_memory;  /* the outcome's total_memory_bytes and memory_kills, as the host counted */
-    int64_t timeout_ns; /* 0: none */
+    int trace;         /* descriptor for the lines of the trace; -1: none */
+    bool wants_memory; /* the outcome's total_memory_bytes and memory_kills, as the host counted */
     /* A line for the person who started it: a warning, or what the sandbox's kernel logged. */
     void (*say)(const char *line);
 };
