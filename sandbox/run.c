@@ -798,10 +798,12 @@ int sandbox_run(const struct sandbox_spec *spec, const struct sandbox_io *io,
         .errors = closed,
         .log = closed,
     };
-    int error = place_take(&r.place, spec, e);
-    if (error < 0)
-        return refuse(spec, ret, error, e);
     block_signals(&r);
+    int error = place_take(&r.place, spec, e);
+    if (error < 0) {
+        restore_signals(&r);
+        return refuse(spec, ret, error, e);
+    }
     notices_init(&r.notices, io->say, io->trace);
     error = start(&r, e);
     if (error == 0) {
