@@ -66,6 +66,20 @@ void uio_init_kernel(struct uio *u, void *data, size_t size)
     u->iov = &u->single;
 }
 
+/* __import_iovec() of Linux: lengths first, then whether the range can be a program's. */
+static int check_iov(const struct iovec *iov, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if ((ssize_t)iov[i].iov_len < 0)
+            return -EINVAL;
+    for (size_t i = 0; i < count; i++) {
+        size_t size = count == 1 ? MIN(iov[i].iov_len, GUEST_RW_MAX) : iov[i].iov_len;
+        if (size > GUEST_ADDRESS_END || (uint64_t)iov[i].iov_base > GUEST_ADDRESS_END - size)
+            return -EFAULT;
+    }
+    return 0;
+}
+
 int uio_init_guest_iov(struct uio *u, struct guest_memory m, struct gaddr iov, size_t count)
 {
     if (count > GUEST_IOV_MAX)
@@ -76,13 +90,13 @@ int uio_init_guest_iov(struct uio *u, struct guest_memory m, struct gaddr iov, s
         if (!copy)
             return -ENOMEM;
         int r = guest_read(m, copy, iov, count * sizeof(*copy));
+        if (r == 0)
+            r = check_iov(copy, count);
         if (r < 0)
             return r;
     }
     size_t left = 0;
     for (size_t i = 0; i < count; i++) {
-        if ((ssize_t)copy[i].iov_len < 0)
-            return -EINVAL;
         copy[i].iov_len = MIN(copy[i].iov_len, GUEST_RW_MAX - left);
         left += copy[i].iov_len;
     }

@@ -18,6 +18,9 @@ struct guest_memory {
     pid_t host_tid;
 };
 
+/* TASK_SIZE_MAX of x86-64: no byte of a user buffer lies at or above it. */
+#define GUEST_ADDRESS_END 0x7ffffffff000ULL
+
 #define GUEST_PATH_MAX 4096         /* PATH_MAX of Linux, with the NUL */
 #define GUEST_IOV_MAX  1024         /* UIO_MAXIOV */
 #define GUEST_RW_MAX   0x7ffff000UL /* MAX_RW_COUNT: no single transfer is larger */

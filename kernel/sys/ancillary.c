@@ -46,6 +46,8 @@ static int check_creds(const struct thread *t, const struct ucred *u)
         return -EPERM;
     if (u->uid == (uid_t)-1 || u->gid == (gid_t)-1)
         return -EINVAL;
+    if (!process_find(u->pid))
+        process_settle_all();
     return process_find(u->pid) ? 0 : -ESRCH;
 }
 

@@ -11,9 +11,6 @@
 
 #include "kernel/fs/vfs.h"
 
-/* TASK_SIZE_MAX of x86-64: no byte of a user buffer lies at or above it. */
-#define GUEST_ADDRESS_END 0x7ffffffff000ULL
-
 /* access_ok() of Linux: what makes a transfer EFAULT before anything else is looked at. */
 bool args_range_ok(struct gaddr addr, size_t size);
 

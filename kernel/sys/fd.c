@@ -127,6 +127,8 @@ static bool owner_exists(int type, pid_t id)
 static long set_owner(struct file *f, int type, pid_t id)
 {
     if (id != 0 && !owner_exists(type, id))
+        process_settle_all();
+    if (id != 0 && !owner_exists(type, id))
         return -ESRCH;
     f->owner_type = type;
     f->owner_pid = id;

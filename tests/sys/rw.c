@@ -275,6 +275,10 @@ TEST(vectors_are_checked)
     EXPECT_ERRNO(readv(fd, (struct iovec *)8, 1), EFAULT);
     EXPECT_ERRNO(readv(fd, &nowhere, 1), EFAULT);
     EXPECT_ERRNO(readv(-1, &nowhere, 1), EBADF);
+    struct iovec outside[2] = {{(void *)-1, 0}, {&c, 1}};
+    EXPECT_ERRNO(readv(fd, outside, 2), EFAULT);
+    outside[1].iov_len = (size_t)-1;
+    EXPECT_ERRNO(readv(fd, outside, 2), EINVAL);
     EXPECT_ERRNO(preadv(fd, &nowhere, 1, -1), EINVAL);
 }
 

@@ -520,6 +520,27 @@ TEST(root_may_claim_another_process_that_exists)
     EXPECT_ERRNO(send_creds(pair[0], 0x3fffffff, 7, 8), ESRCH);
 }
 
+TEST(a_child_that_was_just_made_exists)
+{
+    if (getuid() != 0)
+        SKIP("only root may");
+    open_pair(SOCK_STREAM);
+    for (int i = 0; i < 50; i++) {
+        pid_t pid = fork();
+        if (pid == 0)
+            pause();
+        EXPECT_EQ(send_creds(pair[0], pid, 0, 0), 1);
+        kill(pid, SIGKILL);
+        waitpid(pid, NULL, 0);
+        pid = fork();
+        if (pid == 0)
+            pause();
+        EXPECT_EQ(fcntl(pair[0], F_SETOWN, pid), 0);
+        kill(pid, SIGKILL);
+        waitpid(pid, NULL, 0);
+    }
+}
+
 TEST(credentials_without_room_are_cut)
 {
     open_pair(SOCK_STREAM);
