@@ -3,6 +3,7 @@
 
 #include "sandbox/notices.h"
 #include "sandbox/reports.h"
+#include "sandbox/signals.h"
 #include "sandbox/start.h"
 #include "sandbox/terminal.h"
 
@@ -68,13 +69,8 @@ struct run {
     int input_left; /* reading end of the program's input, to count what it left; -1 */
     struct relay input, output, errors, log;
     struct notices notices;
-    int signals;
-    sigset_t mask_before;
-    struct sigaction pipe_before;
+    struct signals signals;
 };
-
-static const int ending_signals[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
-static const int other_signals[] = {SIGUSR1, SIGUSR2, SIGTSTP, SIGCONT, SIGWINCH};
 
 static int64_t now_ns(void)
 {
@@ -238,34 +234,15 @@ static void suspend(struct run *r)
     resume(r);
 }
 
-/* "process 12 (make) of user 1000". The name may be gone, or any bytes. */
-static void describe_sender(const struct signalfd_siginfo *info, char *ret, size_t size)
-{
-    char path[40], name[16], shown[64];
-    if (info->ssi_code == SI_KERNEL || info->ssi_pid == 0) {
-        snprintf(ret, size, "%s", info->ssi_code == SI_KERNEL ? "the terminal" : "");
-        return;
-    }
-    snprintf(path, sizeof(path), "/proc/%u/comm", info->ssi_pid);
-    _cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC);
-    ssize_t length = fd < 0 ? 0 : read(fd, name, sizeof(name));
-    if (length > 0 && name[length - 1] == '\n')
-        length--;
-    text_line(name, (size_t)MAX(length, (ssize_t)0), shown, sizeof(shown));
-    snprintf(ret, size, "process %u%s%s%s of user %u", info->ssi_pid, shown[0] ? " (" : "", shown,
-             shown[0] ? ")" : "", info->ssi_uid);
-}
-
 static void on_signal(struct run *r, const struct signalfd_siginfo *info)
 {
     int sig = (int)info->ssi_signo;
-    for (size_t i = 0; i < ARRAY_SIZE(ending_signals); i++)
-        if (sig == ending_signals[i]) {
-            char sender[128];
-            describe_sender(info, sender, sizeof(sender));
-            end_for_signal(r, sig, sender);
-            return;
-        }
+    if (signals_is_ending(sig)) {
+        char sender[128];
+        signals_describe_sender(info, sender, sizeof(sender));
+        end_for_signal(r, sig, sender);
+        return;
+    }
     switch (sig) {
     case SIGCONT:
         resume(r);
@@ -290,7 +267,7 @@ static void on_signal(struct run *r, const struct signalfd_siginfo *info)
 static void read_signals(struct run *r)
 {
     struct signalfd_siginfo info;
-    while (read(r->signals, &info, sizeof(info)) == sizeof(info))
+    while (read(r->signals.fd, &info, sizeof(info)) == sizeof(info))
         on_signal(r, &info);
 }
 
@@ -495,7 +472,7 @@ static bool fill_poll_list(struct run *r, struct pollfd *p)
     watch(&p[WATCH_CONTROL], r->sandbox->control,
           r->is_control_open && !is_trace_full ? POLLIN : 0);
     watch(&p[WATCH_PIDFD], r->sandbox->pidfd, r->state != GONE ? POLLIN : 0);
-    watch(&p[WATCH_SIGNALS], r->signals, POLLIN);
+    watch(&p[WATCH_SIGNALS], r->signals.fd, POLLIN);
     watch(&p[WATCH_TRACE], r->notices.trace.fd, is_trace_full ? POLLOUT : 0);
     watch(&p[WATCH_INPUT_SOURCE], r->input.source, waits ? 0 : input);
     watch(&p[WATCH_INPUT_SINK], r->input.sink.fd, relay_sink_events(&r->input));
@@ -581,36 +558,6 @@ static void run_loop(struct run *r)
             r->timeout_ns = r->lifetime_ns = 0;
         }
     }
-}
-
-/* A blocked signal is kept pending even when it is ignored: those that were ignored are left alone.
- */
-static void add_unless_ignored(sigset_t *set, const int *signals, size_t count)
-{
-    for (size_t i = 0; i < count; i++) {
-        struct sigaction action;
-        if (sigaction(signals[i], NULL, &action) == 0 && action.sa_handler != SIG_IGN)
-            sigaddset(set, signals[i]);
-    }
-}
-
-static void block_signals(struct run *r)
-{
-    sigset_t set;
-    struct sigaction ignore = {.sa_handler = SIG_IGN};
-    sigemptyset(&set);
-    add_unless_ignored(&set, ending_signals, ARRAY_SIZE(ending_signals));
-    add_unless_ignored(&set, other_signals, ARRAY_SIZE(other_signals));
-    sigprocmask(SIG_BLOCK, &set, &r->mask_before);
-    sigaction(SIGPIPE, &ignore, &r->pipe_before);
-    r->signals = signalfd(-1, &set, SFD_NONBLOCK | SFD_CLOEXEC);
-}
-
-static void restore_signals(struct run *r)
-{
-    base_closep(&r->signals);
-    sigaction(SIGPIPE, &r->pipe_before, NULL);
-    sigprocmask(SIG_SETMASK, &r->mask_before, NULL);
 }
 
 /*
@@ -721,7 +668,7 @@ static void run_done(struct run *r)
     relay_done(&r->errors);
     relay_done(&r->log);
     notices_done(&r->notices);
-    restore_signals(r);
+    signals_restore(&r->signals);
 }
 
 static void set_clock(struct run *r)
@@ -736,7 +683,7 @@ static void set_clock(struct run *r)
 static int run_started(struct run *r)
 {
     int error = open_streams(r);
-    if (error == 0 && r->signals < 0)
+    if (error == 0 && r->signals.fd < 0)
         error = -EMFILE;
     if (error == 0 && r->spec->tty)
         error = terminal_enter_raw(r->io->input);
@@ -798,10 +745,10 @@ int sandbox_run(const struct sandbox_spec *spec, const struct sandbox_io *io,
         .errors = closed,
         .log = closed,
     };
-    block_signals(&r);
+    signals_block(&r.signals);
     int error = place_take(&r.place, spec, e);
     if (error < 0) {
-        restore_signals(&r);
+        signals_restore(&r.signals);
         return refuse(spec, ret, error, e);
     }
     notices_init(&r.notices, io->say, io->trace);
