@@ -26,6 +26,7 @@ LIMIT_OPTION(limit_option_idle, LIMIT_IDLE)
 LIMIT_OPTION(limit_option_grace, LIMIT_GRACE)
 LIMIT_OPTION(limit_option_cpu_budget, LIMIT_CPU_BUDGET)
 LIMIT_OPTION(limit_option_write_budget, LIMIT_WRITE_BUDGET)
+LIMIT_OPTION(limit_option_output, LIMIT_OUTPUT)
 LIMIT_OPTION(limit_option_sandboxes, LIMIT_SANDBOXES)
 LIMIT_OPTION(limit_option_rate, LIMIT_RATE)
 

@@ -17,6 +17,7 @@ int limit_option_idle(void *target, const char *value, struct sandbox_error *e);
 int limit_option_grace(void *target, const char *value, struct sandbox_error *e);
 int limit_option_cpu_budget(void *target, const char *value, struct sandbox_error *e);
 int limit_option_write_budget(void *target, const char *value, struct sandbox_error *e);
+int limit_option_output(void *target, const char *value, struct sandbox_error *e);
 int limit_option_sandboxes(void *target, const char *value, struct sandbox_error *e);
 int limit_option_rate(void *target, const char *value, struct sandbox_error *e);
 int limit_option_ulimit(void *target, const char *value, struct sandbox_error *e);

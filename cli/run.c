@@ -8,10 +8,6 @@
 #include "cli/verbs.h"
 #include "sandbox/run.h"
 
-/* Kept of each stream. */
-#define JSON_OUTPUT_BYTES  (1024 * 1024)
-#define MODEL_OUTPUT_BYTES (32 * 1024) /* some 8,000 tokens */
-
 static const struct cli_options grammar = {
     .options = cli_run_options,
     .foreign = cli_run_foreign,
@@ -122,9 +118,7 @@ static int run_sandbox(const struct run_options *o, int trace)
     struct sandbox_io io = make_io(o, trace, &output, &errors);
     struct sandbox_outcome outcome;
     struct sandbox_error e;
-    size_t limit_bytes = o->output_limit_bytes;
-    if (limit_bytes == 0)
-        limit_bytes = o->for_model ? MODEL_OUTPUT_BYTES : JSON_OUTPUT_BYTES;
+    size_t limit_bytes = o->spec.limits.value[LIMIT_OUTPUT];
     text_capture_init(&output, limit_bytes);
     text_capture_init(&errors, limit_bytes);
     if (sandbox_run(&o->spec, &io, &outcome, &e) < 0) {

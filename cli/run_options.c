@@ -12,8 +12,9 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 
-#define DEFAULT_HOSTNAME "glovebox"
-#define DEFAULT_PATH     "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+#define MODEL_OUTPUT_BYTES (32 * 1024) /* some 8,000 tokens */
+#define DEFAULT_HOSTNAME   "glovebox"
+#define DEFAULT_PATH       "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
 static int take_image(void *target, const char *value, struct sandbox_error *e)
 {
@@ -119,22 +120,6 @@ static int take_for_model(void *target, const char *value _unused_,
     return 0;
 }
 
-static int take_output_limit(void *target, const char *value, struct sandbox_error *e)
-{
-    struct run_options *o = target;
-    uint64_t bytes;
-    int r = cli_parse_size(value, &bytes, e);
-    if (r < 0)
-        return r;
-    if (bytes > TEXT_CAPTURE_MAX_BYTES)
-        return sandbox_error_set(
-            e, -EINVAL,
-            "more than 256M can't be kept; give less, or write the output to a "
-            "file, without --json and --for-model");
-    o->output_limit_bytes = bytes;
-    return 0;
-}
-
 static int take_raw(void *target, const char *value _unused_, struct sandbox_error *e _unused_)
 {
     struct run_options *o = target;
@@ -190,7 +175,7 @@ const struct cli_option cli_run_options[] = {
     {"output-limit", 0, "SIZE",
      "of each stream, what --json (1M) and --for-model (32K)\n"
      "keep: its beginning and its end",
-     take_output_limit},
+     limit_option_output},
     {"raw", 0, NULL,
      "let all terminal sequences through to your terminal, not\n"
      "only colours; with --json, add the bytes in base 64",
@@ -342,7 +327,7 @@ static int check_output(const struct run_options *o, struct sandbox_error *e)
     if (o->raw && o->for_model && !o->json)
         return sandbox_error_set(e, -EINVAL,
                                  "--raw: not together with --for-model; leave one of them out");
-    if (o->output_limit_bytes && !run_options_is_captured(o))
+    if (o->limits.is_given[LIMIT_OUTPUT] && !run_options_is_captured(o))
         return sandbox_error_set(
             e, -EINVAL,
             "--output-limit: output that is passed on has no limit; add --json "
@@ -353,9 +338,14 @@ static int check_output(const struct run_options *o, struct sandbox_error *e)
 static int choose_limits(struct run_options *o, struct sandbox_error *e)
 {
     struct config config;
+    uint64_t *output = &o->spec.limits.value[LIMIT_OUTPUT];
     int r = config_load(&config, e);
     if (r == 0)
         r = config_resolve(&config, &o->limits, &o->spec.limits, e);
+    bool is_given = o->limits.is_given[LIMIT_OUTPUT] || config.user.is_given[LIMIT_OUTPUT] ||
+                    config.operator.is_given[LIMIT_OUTPUT];
+    if (r == 0 && o->for_model && !is_given)
+        *output = MIN(*output, (uint64_t)MODEL_OUTPUT_BYTES);
     return r;
 }
 

@@ -11,10 +11,9 @@
 
 struct run_options {
     struct sandbox_spec spec;
-    struct strv file_env, env;   /* of --env-file and of --env, which wins */
-    char *trace;                 /* file, or "-"; NULL: none */
-    struct limit_layer limits;   /* of the command line; spec has what is in force */
-    uint64_t output_limit_bytes; /* of each stream, with json and for_model; 0: the default */
+    struct strv file_env, env; /* of --env-file and of --env, which wins */
+    char *trace;               /* file, or "-"; NULL: none */
+    struct limit_layer limits; /* of the command line; spec has what is in force */
     bool json, for_model, raw, help, version;
 };
 

@@ -34,6 +34,8 @@ const struct limit_row sandbox_limit_rows[LIMIT_COUNT] = {
                           NSEC_PER_MSEC, LONGEST, true},
     [LIMIT_WRITE_BUDGET] = {"write-budget", "write_budget_bytes", "write budget", LIMIT_BYTES, 0, 1,
                             MOST_SIZE, true},
+    [LIMIT_OUTPUT] = {"output-limit", "output_limit_bytes", "output limit", LIMIT_BYTES, MIB, 1,
+                      256 * MIB, false},
     [LIMIT_SANDBOXES] = {"sandboxes", "sandboxes", "limit of sandboxes at once", LIMIT_NUMBER, 100,
                          1, 100000, true},
     [LIMIT_RATE] = {"sandboxes-per-second", "sandboxes_per_second",

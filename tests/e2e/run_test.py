@@ -776,7 +776,7 @@ class BadInput(Case):
             (["--for-model", "--raw"], "--raw: not together with --for-model"),
             (["--output-limit", "1M"], "--output-limit: .*; add --json or --for-model"),
             (["--json", "--output-limit", "0"], "--output-limit 0: '0' is not a size"),
-            (["--json", "--output-limit", "257M"], "more than 256M can't be kept"),
+            (["--json", "--output-limit", "257M"], "more than 256 MiB, the most that works"),
         ]
         for words, pattern in cases:
             with self.subTest(words):
