@@ -9,9 +9,10 @@
  */
 #pragma once
 
+#include "kernel/core/limits.h"
 #include "kernel/fs/vfs.h"
 
-#define FD_LIMIT 65536 /* hard ceiling of RLIMIT_NOFILE in a sandbox */
+#define FD_LIMIT LIMIT_DESCRIPTORS /* hard ceiling of RLIMIT_NOFILE in a sandbox */
 
 #define HOST_SLOT_NONE    0
 #define HOST_SLOT_UNKNOWN 1 /* the host has something, and mmap must not rely on what */

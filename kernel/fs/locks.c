@@ -220,6 +220,8 @@ static void range_make_way(struct file_lock_set *set, struct range_lock *merged,
     struct range_lock *l, *next;
     list_for_each_safe(l, next, &set->ranges, link)
     {
+        if (l->start > request->end && !touches(request, l))
+            break;
         if (l->owner != request->owner)
             continue;
         bool meets = overlaps(l, request);
@@ -237,7 +239,13 @@ static void range_make_way(struct file_lock_set *set, struct range_lock *merged,
 static bool needs_split(const struct file_lock_set *set, const struct range_lock *request)
 {
     const struct range_lock *l;
-    list_for_each(l, &set->ranges, link) if (splits(l, request)) return true;
+    list_for_each(l, &set->ranges, link)
+    {
+        if (l->start >= request->start)
+            return false;
+        if (splits(l, request))
+            return true;
+    }
     return false;
 }
 

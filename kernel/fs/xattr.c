@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kernel/fs/xattr.h"
 
+#include "kernel/core/limits.h"
 #include "lib/base/list.h"
 
 #include <sys/xattr.h>
@@ -92,7 +93,7 @@ int xattr_set(struct xattr_set **set, const char *name, const void *value, size_
     size_t freed = old ? old->name_size + old->value_size : 0;
     size_t added = strlen(name) + 1 + size;
     if ((*set)->total_bytes - freed + added > XATTR_SET_BYTES ||
-        all_bytes - freed + added > XATTR_TOTAL_BYTES)
+        all_bytes - freed + added > LIMIT_XATTR_BYTES)
         return -ENOSPC;
     struct xattr *x = make(name, value, size);
     if (!x)

@@ -10,7 +10,6 @@
 #define XATTR_NAME_BYTES  255   /* XATTR_NAME_MAX */
 #define XATTR_VALUE_BYTES 65536 /* XATTR_SIZE_MAX */
 #define XATTR_SET_BYTES   65536 /* names and values of one inode, as the list of Linux is limited */
-#define XATTR_TOTAL_BYTES (16UL * 1024 * 1024) /* of all inodes */
 
 struct xattr_set;
 

@@ -109,6 +109,8 @@ static int linux_receive(struct seccomp_notif *ret, int64_t deadline_ns, bool pr
         return receive_directly(ret);
     /* While the ticker runs, a look must not become a wait that each tick interrupts. */
     bool is_look = look_around && is_ticking;
+    if (is_ticking && !is_look)
+        set_ticker(0);
     int r = host_watch_wait(listener_fd, is_look ? 0 : deadline_ns, &events);
     look_around = false;
     if (r < 0)

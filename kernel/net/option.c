@@ -100,7 +100,7 @@ static int set_buffer(struct socket *s, struct call *c, int name, int value)
         return -EPERM;
     if (forced && value < 0)
         value = 0;
-    size_t max = forced ? SOCKET_BUFFER_MAX / 2 : SOCKET_SEND_BUFFER;
+    size_t max = forced ? LIMIT_SOCKET_BUFFER / 2 : SOCKET_SEND_BUFFER;
     if (name == SO_SNDBUF || name == SO_SNDBUFFORCE) {
         s->send_buffer = buffer_size(value, max, SEND_BUFFER_MIN);
         s->send_buffer_set = true;

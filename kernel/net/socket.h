@@ -25,8 +25,6 @@
 
 #define SOCKET_SEND_BUFFER    212992 /* net.core.wmem_default, wmem_max */
 #define SOCKET_RECEIVE_BUFFER 212992
-#define SOCKET_BUFFER_MAX     (4 * 1024 * 1024)
-#define SOCKET_BACKLOG_MAX    4096  /* net.core.somaxconn */
 #define SOCKET_STREAM_PIECE   65536 /* the most one message of a stream holds */
 
 struct net_address {

@@ -18,7 +18,7 @@ void limits_defaults(struct rlimit limits[RLIM_NLIMITS])
     limits[RLIMIT_NPROC] = (struct rlimit){kernel.config.thread_count, kernel.config.thread_count};
     limits[RLIMIT_NOFILE] = (struct rlimit){1024, FD_LIMIT};
     limits[RLIMIT_MEMLOCK] = (struct rlimit){8 * MIB, 8 * MIB};
-    limits[RLIMIT_SIGPENDING] = (struct rlimit){SIGNAL_QUEUE_MAX, SIGNAL_QUEUE_MAX};
+    limits[RLIMIT_SIGPENDING] = (struct rlimit){LIMIT_SIGNALS_OF_PROCESS, LIMIT_SIGNALS_OF_PROCESS};
     limits[RLIMIT_MSGQUEUE] = (struct rlimit){819200, 819200};
     limits[RLIMIT_NICE] = (struct rlimit){0, 0};
     limits[RLIMIT_RTPRIO] = (struct rlimit){0, 0};

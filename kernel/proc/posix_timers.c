@@ -4,6 +4,8 @@
  * never fails for want of memory, and one entry at most is pending per timer.
  */
 #include "kernel/proc/guest_timer.h"
+
+#include "kernel/core/limits.h"
 #include "kernel/proc/signal_queue.h"
 
 #include <linux/capability.h>
@@ -200,7 +202,7 @@ int timers_create(struct thread *creator, clockid_t clock, const struct sigevent
     if (r < 0)
         return r;
     struct interval_timers *owner = interval_timers_of(creator->process);
-    if (!owner || owner->posix.count >= TIMERS_MAX)
+    if (!owner || owner->posix.count >= LIMIT_TIMERS_OF_PROCESS)
         return -EAGAIN;
     struct posix_timer *pt = calloc(1, sizeof(*pt));
     if (!pt)

@@ -10,9 +10,6 @@
 
 /* By then the host has run an mmap that was let through, and shows what it made. */
 #define SETTLED_NS NSEC_PER_SEC
-/* A look that takes longer is not made all the time. */
-#define QUICK_NS     (5 * NSEC_PER_MSEC)
-#define PAUSE_FACTOR 10
 /* So much of the host's text is read for one look. */
 #define TEXT_MAX_BYTES (32UL << 20)
 
@@ -25,7 +22,6 @@ struct memory {
 static struct memory all[LIMIT_SHARED_MEMORIES];
 static size_t count;
 static uint64_t total_bytes;
-static int64_t next_look_ns;
 
 uint64_t shared_memory_most_bytes(void)
 {
@@ -107,14 +103,9 @@ static void keep_largest(size_t living, int64_t now_ns)
 
 static void forget_dead(void)
 {
-    int64_t began_ns = clock_monotonic_ns();
-    if (began_ns < next_look_ns)
-        return;
     ssize_t living = count_living();
     if (living >= 0)
-        keep_largest((size_t)living, began_ns);
-    int64_t now_ns = clock_monotonic_ns(), took_ns = now_ns - began_ns;
-    next_look_ns = took_ns > QUICK_NS ? now_ns + PAUSE_FACTOR * took_ns : now_ns;
+        keep_largest((size_t)living, clock_monotonic_ns());
 }
 
 static bool has_room(uint64_t bytes)

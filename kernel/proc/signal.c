@@ -9,6 +9,7 @@
  */
 #include "kernel/proc/signal_queue.h"
 
+#include "kernel/core/limits.h"
 #include "kernel/host/host.h"
 #include "kernel/proc/jobs.h"
 #include "kernel/proc/process.h"
@@ -270,7 +271,7 @@ static int send(struct process *p, struct thread *t, int sig, const siginfo_t *i
     /* Only who sends a value with the signal is told that it did not fit: sigqueue(3). */
     bool must_queue =
         sig >= SIGNAL_REALTIME_MIN && info->si_code != SI_USER && info->si_code != SI_KERNEL;
-    size_t limit = MIN((size_t)SIGNAL_QUEUE_MAX, process_limit(p, RLIMIT_SIGPENDING));
+    size_t limit = MIN((size_t)LIMIT_SIGNALS_OF_PROCESS, process_limit(p, RLIMIT_SIGPENDING));
     int r = signal_queue_add(t ? &t->signals.pending : &p->pending, sig, info, limit, must_queue);
     if (r < 0)
         return r;

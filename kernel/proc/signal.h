@@ -33,8 +33,7 @@
  * On the host. Its default there is to be ignored: no program can die of one that comes when the
  * stub has not installed its handler yet. The guest's own SIGURG is only ever in our tables.
  */
-#define SIGNAL_KICK      SIGURG
-#define SIGNAL_QUEUE_MAX 1024 /* queued siginfo per process: RLIMIT_SIGPENDING */
+#define SIGNAL_KICK SIGURG
 
 typedef uint64_t sigmask_t; /* bit n-1 is signal n */
 #define SIGMASK(sig)        (1ULL << ((sig)-1))

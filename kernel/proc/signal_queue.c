@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kernel/proc/signal_queue.h"
 
+#include "kernel/core/limits.h"
 #include "kernel/proc/process.h"
 #include "kernel/proc/timers.h"
 
@@ -81,7 +82,7 @@ int signal_queue_add(struct signal_queue *q, int sig, const siginfo_t *info, siz
     if (sig < SIGNAL_REALTIME_MIN && signal_in(q->set, sig))
         return 0;
     /* The few standard ones have no limit of their own. */
-    if ((q->count < limit || sig < SIGNAL_REALTIME_MIN) && queued_total < SIGNAL_QUEUE_TOTAL_MAX)
+    if ((q->count < limit || sig < SIGNAL_REALTIME_MIN) && queued_total < LIMIT_SIGNALS)
         e = malloc(sizeof(*e));
     if (!e && must_queue)
         return -EAGAIN;

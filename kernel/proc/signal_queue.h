@@ -12,9 +12,6 @@
 
 #include "kernel/proc/signal.h"
 
-/* Entries in all queues of the sandbox together; past it siginfo is lost, or EAGAIN. */
-#define SIGNAL_QUEUE_TOTAL_MAX 65536
-
 #define SIGNAL_REALTIME_MIN 32
 
 #define SIGMASK_STOP (SIGMASK(SIGSTOP) | SIGMASK(SIGTSTP) | SIGMASK(SIGTTIN) | SIGMASK(SIGTTOU))

@@ -68,7 +68,7 @@ void space_put(struct address_space *s)
 
 static int note(struct address_space *s, uint64_t host_ino, struct path path, struct inode *inode)
 {
-    if (s->mapped_files.count >= SPACE_MAPPED_FILES_MAX)
+    if (s->mapped_files.count >= LIMIT_MAPPED_FILES)
         return -ENOSPC;
     struct mapped_file *m = calloc(1, sizeof(*m));
     if (!m)

@@ -18,8 +18,6 @@ struct mapped_file {
     int64_t noted_ns;
 };
 
-#define SPACE_MAPPED_FILES_MAX 4096
-
 struct address_space *space_copy(const struct address_space *s);
 
 /* Notes that f was mapped through the host descriptor. Failing to is no error: maps shows no name.

@@ -16,8 +16,6 @@
 
 #include <time.h>
 
-#define TIMERS_MAX 1024 /* POSIX timers of a process; Linux counts them as queued signals */
-
 /* setitimer(2), microseconds exact. which: ITIMER_*. ret_old may be NULL. -EINVAL, -ENOMEM. */
 struct timers_interval {
     int64_t value_ns; /* until the next expiration; 0: disarmed */

@@ -5,6 +5,7 @@
  */
 #include "kernel/sys/socket_call.h"
 
+#include "kernel/core/limits.h"
 #include "kernel/sys/args.h"
 #include "kernel/sys/handlers.h"
 #include "kernel/sys/new_fd.h"
@@ -150,7 +151,7 @@ long sys_listen(struct call *c)
     int r = socket_call_begin(c, &sc);
     if (r < 0)
         return r;
-    uint32_t backlog = MIN(call_uint(c, 1), (uint32_t)SOCKET_BACKLOG_MAX);
+    uint32_t backlog = MIN(call_uint(c, 1), (uint32_t)LIMIT_SOCKET_BACKLOG);
     return sc.socket->ops->listen(sc.socket, c->thread, (int)backlog);
 }
 

@@ -391,7 +391,7 @@ TEST(pinned_descriptors_are_not_closed)
 
 TEST(all_memory_together_is_bounded)
 {
-    enum { COUNT = CONTENT_MEMORY_TOTAL / CONTENT_MEMORY_FILE + 10 };
+    enum { COUNT = LIMIT_CONTENT_BYTES / CONTENT_MEMORY_FILE + 10 };
     struct content *c = start();
     int in_store = 0;
     for (int i = 0; i < COUNT; i++) {
@@ -476,5 +476,19 @@ TEST(page_sets_at_random)
             count += model[i];
         ASSERT_EQ(s.count, count);
     }
+    pageset_done(&s);
+}
+
+TEST(stretches_that_are_partly_filled_are_bounded)
+{
+    struct pageset s = {0};
+    uint64_t count = 0;
+    while (count <= LIMIT_PAGESET_CHUNKS &&
+           pageset_add(&s, 64 + count * 512, 65 + count * 512) == 0)
+        count++;
+    EXPECT_EQ(count, LIMIT_PAGESET_CHUNKS);
+    EXPECT_EQ(pageset_add(&s, 0, 64), 0);
+    pageset_remove(&s, 64, 65);
+    EXPECT_EQ(pageset_add(&s, 64 + count * 512, 65 + count * 512), 0);
     pageset_done(&s);
 }

@@ -2,6 +2,8 @@
 /* open, mkdir, unlink, rename, link, chmod and kin on the layer: their errors and effects. */
 #include "tests/unit/fs_support.h"
 
+#include "kernel/core/limits.h"
+
 #include <fcntl.h>
 #include <stdio.h>
 
@@ -640,4 +642,23 @@ TEST(descriptors_over_fork_and_exec)
     EXPECT_EQ(fdtable_install(copy, some_file(), 0, 100, false), 0);
     fdtable_put(copy);
     fdtable_put(t);
+}
+
+/* ---- how many ---- */
+
+TEST(names_are_bounded)
+{
+    static struct dentry *all[LIMIT_DENTRIES + 1];
+    size_t count = 0;
+    fs_start();
+    while (count <= LIMIT_DENTRIES && (all[count] = dentry_new(NULL, "x", 1)))
+        count++;
+    EXPECT_LE(count, LIMIT_DENTRIES);
+    EXPECT_GT(count, LIMIT_DENTRIES - 1000);
+    EXPECT_TRUE(fs_mkdir("d") < 0);
+    dentry_put(all[--count]);
+    dentry_put(all[--count]);
+    EXPECT_EQ(fs_mkdir("d"), 0);
+    while (count > 0)
+        dentry_put(all[--count]);
 }

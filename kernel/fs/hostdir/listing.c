@@ -6,12 +6,13 @@
  */
 #include "kernel/fs/hostdir/hostdir.h"
 
+#include "kernel/core/limits.h"
+
 #include <dirent.h>
 #include <fcntl.h>
 
 #define FIRST_COOKIE 3
 #define CHUNK_BYTES  32768
-#define LISTINGS_MAX (64UL * 1024 * 1024) /* bytes of all open listings together */
 
 struct listing {
     char *entries; /* struct dirent64 as the host wrote them */
@@ -39,7 +40,7 @@ static int listing_read(struct listing *l, int fd)
         ssize_t n = getdents64(fd, chunk, CHUNK_BYTES);
         if (n <= 0)
             return n < 0 ? -errno : 0;
-        char *bigger = listings_bytes + (size_t)n <= LISTINGS_MAX
+        char *bigger = listings_bytes + (size_t)n <= LIMIT_LISTING_BYTES
                            ? realloc(l->entries, l->size + (size_t)n)
                            : NULL;
         if (!bigger)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kernel/fs/layer/content.h"
 
+#include "kernel/core/limits.h"
 #include "kernel/fs/layer/store.h"
 
 #include <fcntl.h>
@@ -202,7 +203,7 @@ static int memory_reserve(struct content *c, size_t end)
     while (capacity < end)
         capacity *= 2;
     capacity = MIN(capacity, CONTENT_MEMORY_FILE);
-    if (memory_total + capacity - c->capacity > CONTENT_MEMORY_TOTAL)
+    if (memory_total + capacity - c->capacity > LIMIT_CONTENT_BYTES)
         return -ENOSPC;
     char *data = realloc(c->data, capacity);
     if (!data)

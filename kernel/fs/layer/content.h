@@ -23,9 +23,8 @@
 #include "kernel/fs/layer/fdcache.h"
 #include "kernel/fs/layer/pageset.h"
 
-#define CONTENT_MEMORY_FILE  (64UL * 1024)        /* a larger one goes to the store */
-#define CONTENT_MEMORY_TOTAL (16UL * 1024 * 1024) /* of all contents together */
-#define CONTENT_SIZE_MAX     0xffffffff000LL      /* as ext4: 16 TiB less a page */
+#define CONTENT_MEMORY_FILE (64UL * 1024)   /* a larger one goes to the store */
+#define CONTENT_SIZE_MAX    0xffffffff000LL /* as ext4: 16 TiB less a page */
 
 /* What a file system may take: a share of the sandbox's budget. */
 struct content_account {

@@ -20,9 +20,6 @@
 #include "kernel/fs/layer/lower.h"
 #include "kernel/fs/xattr.h"
 
-/* Texts of all symbolic links that were made here: past it -ENOSPC. */
-#define LAYER_TARGETS_MAX (64UL * 1024 * 1024)
-
 struct layer {
     struct content_account account;
     uint64_t dev_seen[8]; /* host devices that lower inodes came from, for their numbers */

@@ -96,7 +96,7 @@ static size_t target_bytes; /* of all links */
 int layer_set_target(struct inode *i, const char *target)
 {
     size_t size = strlen(target) + 1;
-    if (size > LAYER_TARGETS_MAX - target_bytes)
+    if (size > LIMIT_SYMLINK_BYTES - target_bytes)
         return -ENOSPC;
     char *copy = malloc(size);
     if (!copy)

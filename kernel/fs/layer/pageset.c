@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kernel/fs/layer/pageset.h"
 
+#include "kernel/core/limits.h"
+
 #define LOW_PAGES   64
 #define CHUNK_PAGES 512
 #define CHUNK_WORDS (CHUNK_PAGES / 64)
@@ -91,7 +93,7 @@ static struct chunk *chunk_own(struct pageset *s, uint64_t number)
     struct chunk *c = map_get(&s->high, number);
     if (c && c != &full_chunk)
         return c;
-    struct chunk *own = chunk_total < PAGESET_CHUNKS_MAX ? calloc(1, sizeof(*own)) : NULL;
+    struct chunk *own = chunk_total < LIMIT_PAGESET_CHUNKS ? calloc(1, sizeof(*own)) : NULL;
     if (!own)
         return NULL;
     if (c)

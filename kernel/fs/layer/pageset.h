@@ -7,9 +7,6 @@
 
 #include "lib/base/map.h"
 
-/* Chunks (2 MiB of a file each) that are partly in a set, of all sets: past it -ENOMEM. */
-#define PAGESET_CHUNKS_MAX 524288
-
 struct pageset {
     uint64_t count;  /* pages in the set */
     uint64_t low;    /* pages 0..63 */

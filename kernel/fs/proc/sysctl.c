@@ -87,6 +87,24 @@ static int show_threads_max(const struct pseudo_node *n, struct buf *b)
     return buf_printf(b, "%zu\n", kernel.config.thread_count);
 }
 
+static int show_shmmax(const struct pseudo_node *n, struct buf *b)
+{
+    return buf_printf(b, "%lld\n", LIMIT_SHM_BYTES);
+}
+
+/* In pages. */
+static int show_shmall(const struct pseudo_node *n, struct buf *b)
+{
+    uint64_t bytes = MIN((uint64_t)LIMIT_SHM_BYTES, kernel.config.memory_bytes);
+    return buf_printf(b, "%lu\n", bytes / GUEST_PAGE_SIZE);
+}
+
+static int show_sem(const struct pseudo_node *n, struct buf *b)
+{
+    return buf_printf(b, "%d\t%d\t%d\t%d\n", LIMIT_SEM_PER_SET, LIMIT_SEM_TOTAL, LIMIT_SEM_OPS,
+                      LIMIT_SEM_SETS);
+}
+
 static int show_file_nr(const struct pseudo_node *n, struct buf *b)
 {
     buf_printf(b, "%zu\t0\t%d\n", file_count(), LIMIT_FILES);
@@ -145,13 +163,13 @@ static const struct pseudo_entry kernel_children[] = {
     VALUE("printk", "4\t4\t1\t7"),
     VALUE("tainted", "0"),
     VALUE("sysrq", "0"),
-    VALUE("shmmax", "18446744073692774399"),
-    VALUE("shmall", "18446744073692774399"),
-    VALUE("shmmni", "4096"),
-    VALUE("sem", "32000\t1024000000\t500\t32000"),
-    VALUE("msgmax", "8192"),
-    VALUE("msgmnb", "16384"),
-    VALUE("msgmni", "32000"),
+    PSEUDO_SHOWN("shmmax", show_shmmax),
+    PSEUDO_SHOWN("shmall", show_shmall),
+    VALUE("shmmni", STRING(LIMIT_SHM_SEGMENTS)),
+    PSEUDO_SHOWN("sem", show_sem),
+    VALUE("msgmax", STRING(LIMIT_MSG_BYTES)),
+    VALUE("msgmnb", STRING(LIMIT_MSG_QUEUE_BYTES)),
+    VALUE("msgmni", STRING(LIMIT_MSG_QUEUES)),
     VALUE("unprivileged_bpf_disabled", "2"),
     VALUE("unprivileged_userns_clone", "0"),
     VALUE("io_uring_disabled", "2"),
@@ -173,14 +191,14 @@ static const struct pseudo_entry vm_children[] = {
 };
 
 static const struct pseudo_entry inotify_children[] = {
-    VALUE("max_queued_events", "16384"),
-    VALUE("max_user_instances", "128"),
-    VALUE("max_user_watches", "65536"),
+    VALUE("max_queued_events", STRING(LIMIT_INOTIFY_QUEUE)),
+    VALUE("max_user_instances", STRING(LIMIT_INOTIFY_INSTANCES)),
+    VALUE("max_user_watches", STRING(LIMIT_INOTIFY_WATCHES)),
     {0},
 };
 
 static const struct pseudo_entry epoll_children[] = {
-    VALUE("max_user_watches", "1000000"),
+    VALUE("max_user_watches", STRING(LIMIT_EPOLL_ITEMS)),
     {0},
 };
 
