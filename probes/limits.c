@@ -639,6 +639,33 @@ BOMB(reserve_more_memory_than_there_is, "ENOMEM")
     probe_check_kernel();
 }
 
+static void fill_memory(void *size)
+{
+    for (uintptr_t at = 0; at < (uintptr_t)size; at += 1 << 20) {
+        char *p = mmap(NULL, 1 << 20, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        if (p == MAP_FAILED)
+            _exit(1);
+        memset(p, 'x', 1 << 20);
+    }
+}
+
+/* Only where that is little: it would be the machine's memory otherwise. */
+#define LITTLE_KIB (320UL << 10)
+
+BOMB(fill_more_memory_than_the_limit, "it is ended, or gets ENOMEM; the sandbox lives on")
+{
+    char text[4096];
+    NEED(probe_read_file("/proc/meminfo", text, sizeof(text)) > 0);
+    const char *line = strstr(text, "MemTotal:");
+    unsigned long kib = line ? strtoul(line + 9, NULL, 10) : 0;
+    if (kib == 0 || kib > LITTLE_KIB)
+        probe_skip("the limit is %lu MiB; give --memory 256M to try it", kib >> 10);
+    int status = probe_run_child(fill_memory, (void *)((kib + (64UL << 10)) << 10));
+    if (status == 0)
+        probe_escaped("it has more than %lu MiB", kib >> 10);
+    probe_check_kernel();
+}
+
 static void burn(void *unused _unused_)
 {
     for (volatile unsigned long i = 0;; i++)

@@ -6,6 +6,7 @@
 #include "probes/support.h"
 
 #include <dirent.h>
+#include <pthread.h>
 #include <sched.h>
 #include <signal.h>
 #include <sys/prctl.h>
@@ -240,6 +241,23 @@ PROBE(kill_processes_in_the_middle_of_calls, PROCESSES,
         kill(pid, SIGKILL);
         if (probe_wait(pid) != 128 + SIGKILL)
             probe_unproved("it did not end by the signal");
+    }
+    probe_check_kernel();
+}
+
+static void *come_and_go(void *unused _unused_)
+{
+    return NULL;
+}
+
+PROBE(start_and_end_threads, PROCESSES, .expected = "each is counted once, and then no more")
+{
+    for (int i = 0; i < 150; i++) {
+        pthread_t threads[8];
+        for (int n = 0; n < 8; n++)
+            NEED(pthread_create(&threads[n], NULL, come_and_go, NULL) == 0);
+        for (int n = 0; n < 8; n++)
+            pthread_join(threads[n], NULL);
     }
     probe_check_kernel();
 }

@@ -114,6 +114,11 @@ def run_probes(user, host):
     if report:
         say_report(f"probes/{user}", report, "contained")
     say("FAIL" if trouble else "ok", f"probes/{user}", trouble)
+    # One that would use the machine's memory up where there is much of it.
+    report, trouble = doctor(host, "--inside", "--user", user, "--memory", "320M", "fill_more_memory_than_the_limit")
+    if report:
+        say_report(f"limited/{user}", report, "contained")
+    say("FAIL" if trouble else "ok", f"limited/{user}", trouble)
     trouble = host.trouble() or ("a process is left" if processes_with(mark) else "")
     say("FAIL" if trouble else "ok", f"{user}/host", trouble)
 
