@@ -174,8 +174,8 @@ bool inode_is_owner(const struct inode *i, const struct cred *cred);
 /* After a write through f: mtime and ctime, set-user-ID and kin are dropped (inode(7)). */
 void file_modified(struct file *f);
 /*
- * After a read, or a look into a symbolic link: atime, as the mount option relatime. mount: by which
- * it was reached, or NULL.
+ * After a read, or a look into a symbolic link: atime, as the mount option relatime. mount: by
+ * which it was reached, or NULL.
  */
 void inode_accessed(struct inode *i, const struct mount *mount);
 void file_accessed(struct file *f);
