@@ -36,8 +36,9 @@ void cli_run_help(FILE *out)
     cli_options_print(cli_run_options, out);
     fputs(
         "\n"
-        "Exit status: the program's own; 128+N when signal N ended it; 124 when the time was up;\n"
-        "125 when Glovebox failed; 126 when the command can't be run; 127 when it isn't there.\n"
+        "Exit status: the program's own; 128+N when signal N ended it; 137 also when a limit of\n"
+        "memory or a budget did; 124 when the time was up; 125 when Glovebox failed; 126 when the\n"
+        "command can't be run; 127 when it isn't there.\n"
         "\n"
         "More: man glovebox-run\n",
         out);
