@@ -82,5 +82,6 @@ def main(name, seconds, keep):
         print(wrong, file=sys.stderr)
         return 2
     status, said = fuzz(name, seconds, keep, sys.stdout)
-    print(said.splitlines()[-1])
+    if status != 0:
+        print(said.splitlines()[-1])
     return 1 if status else 0
