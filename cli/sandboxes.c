@@ -48,17 +48,31 @@ static json_t *make_usage(const struct sandbox_usage *u)
         (double)(u->cpu_ns / NSEC_PER_USEC) / 1000.0, "memory_kills", (json_int_t)u->oom_kills);
 }
 
+/* {"landlock": {"state": "in-force", "why": ""}, ...}: what is known of each. */
+static json_t *make_seal(const struct seal_report *seal)
+{
+    json_t *object = json_object();
+    for (int i = 0; i < SEAL_CONTROL_COUNT; i++)
+        if (seal->facts[i].state != SEAL_UNKNOWN)
+            json_object_set_new(object, seal_control_name((enum seal_control)i),
+                                json_pack("{s:s, s:s}", "state",
+                                          seal_state_name(seal->facts[i].state), "why",
+                                          seal->facts[i].why));
+    return object;
+}
+
 /* NULL when memory runs out. */
 static json_t *make_object(const char *name, const struct record *r, const struct sandbox_usage *u)
 {
     json_t *groups = json_array();
     for (size_t i = 0; i < r->cgroup.count; i++)
         json_array_append_new(groups, json_string(r->cgroup.groups[i].path));
-    return json_pack("{s:s, s:i, s:i, s:f, s:s, s:o, s:o, s:o, s:o}", "name", name, "pid", r->pid,
-                     "starter_pid", r->starter, "age_ms",
+    return json_pack("{s:s, s:i, s:i, s:f, s:s, s:o, s:o, s:o, s:o, s:o}", "name", name, "pid",
+                     r->pid, "starter_pid", r->starter, "age_ms",
                      (double)(age_ns(r) / NSEC_PER_USEC) / 1000.0, "command", r->command, "limits",
                      report_make_limits(&r->limits), "limited_by",
-                     report_make_controls(&r->controls), "usage", make_usage(u), "cgroups", groups);
+                     report_make_controls(&r->controls), "usage", make_usage(u), "cgroups", groups,
+                     "seal", make_seal(&r->seal));
 }
 
 static int print_json(json_t *j, FILE *out, struct sandbox_error *e)
@@ -168,6 +182,19 @@ static void print_limits(const struct record *r, const struct sandbox_usage *u, 
     }
 }
 
+static void print_seal(const struct seal_report *seal, FILE *out)
+{
+    const char *head = "seal\n";
+    for (int i = 0; i < SEAL_CONTROL_COUNT; i++) {
+        const struct seal_fact *f = &seal->facts[i];
+        if (f->state == SEAL_UNKNOWN)
+            continue;
+        fprintf(out, "%s  %-22s %-16s %s\n", head, seal_control_name((enum seal_control)i),
+                seal_state_name(f->state), f->why);
+        head = "";
+    }
+}
+
 static void print_text(const char *name, const struct record *r, const struct sandbox_usage *u,
                        FILE *out)
 {
@@ -179,6 +206,7 @@ static void print_text(const char *name, const struct record *r, const struct sa
     fprintf(out, "processes  %u\nthreads    %u\ncpu        %.2f s\n", u->processes, u->threads,
             (double)u->cpu_ns / NSEC_PER_SEC);
     print_limits(r, u, out);
+    print_seal(&r->seal, out);
     for (size_t i = 0; i < r->cgroup.count; i++)
         fprintf(out, "cgroup     %s\n", r->cgroup.groups[i].path);
 }

@@ -89,6 +89,15 @@ int place_started(struct place *p, pid_t pid, struct sandbox_error *e)
     return note(p, record_write_started, e);
 }
 
+void place_note_seal(struct place *p, const char *text, size_t size)
+{
+    struct sandbox_error ignored; /* who looks finds the rest */
+    if (p->is_seal_noted || seal_report_read(&p->record.seal, text, size) < 0)
+        return;
+    p->is_seal_noted = true;
+    note(p, record_write_seal, &ignored);
+}
+
 bool place_ran_out_of_memory(struct place *p, bool *ret_at_limit)
 {
     struct cgroup_memory m;

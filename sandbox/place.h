@@ -18,6 +18,7 @@ struct place {
     struct registry registry;
     struct record record;
     uint64_t oom_kills_seen; /* that an end has been explained by */
+    bool is_seal_noted;
 };
 
 /*
@@ -34,6 +35,12 @@ bool place_forgo_unified(struct place *p);
 
 /* Notes the kernel process. 0, or negative errno with the sentence. */
 int place_started(struct place *p, pid_t pid, struct sandbox_error *e);
+
+/*
+ * Notes what the kernel process says of its seal: once, and nothing that makes no sense, since a
+ * guest may have taken it over.
+ */
+void place_note_seal(struct place *p, const char *text, size_t size);
 
 /*
  * A process of the sandbox was killed, and not from within: did the host's OOM killer do it?

@@ -30,6 +30,15 @@ void record_write_started(const struct record *r, struct buf *b)
                r->controls.pids, r->pid);
 }
 
+void record_write_seal(const struct record *r, struct buf *b)
+{
+    char text[SEAL_REPORT_MAX], *rest = text, *line;
+    text[seal_report_write(&r->seal, text)] = '\0';
+    while ((line = strsep(&rest, "\n")))
+        if (*line)
+            buf_printf(b, "seal=%s\n", line);
+}
+
 static void take_limit(struct record *r, const char *name, const char *value)
 {
     for (int i = 0; i < LIMIT_COUNT; i++)
@@ -77,6 +86,15 @@ static void take_controls(struct record *r, const char *value)
                                                 .pids = check_control(pids)};
 }
 
+/* A line of a report, whose end was the record's. */
+static void take_seal(struct record *r, const char *value)
+{
+    char line[SEAL_WHY_MAX + 64];
+    size_t size = (size_t)snprintf(line, sizeof(line), "%s\n", value);
+    if (size < sizeof(line))
+        seal_report_read(&r->seal, line, size);
+}
+
 /* No other number is a process, and -1 would be all of them. */
 static pid_t read_pid(const char *value)
 {
@@ -102,6 +120,8 @@ static void take_line(struct record *r, const char *key, const char *value)
         take_cgroup(r, value);
     else if (!strcmp(key, "controls"))
         take_controls(r, value);
+    else if (!strcmp(key, "seal"))
+        take_seal(r, value);
 }
 
 void record_parse(char *text, struct record *ret)

@@ -6,11 +6,11 @@
  */
 #pragma once
 
+#include "lib/seal/report.h"
 #include "sandbox/cgroup.h"
 
 #define RECORD_MAX_BYTES         32768
 #define RECORD_COMMAND_MAX_BYTES 512
-#define RECORD_JAIL_MAX          32
 
 struct record {
     pid_t starter, pid;                     /* pid: the kernel process; 0: not started yet */
@@ -19,12 +19,16 @@ struct record {
     struct sandbox_limits limits;
     struct sandbox_controls controls;
     struct cgroup cgroup;
+    struct seal_report seal; /* of the kernel process */
 };
 
 /* The lines of what is known before the start: all but pid and controls. */
 void record_write(const struct record *r, struct buf *b);
 /* The lines that follow when it runs. */
 void record_write_started(const struct record *r, struct buf *b);
+
+/* The lines about the seal. */
+void record_write_seal(const struct record *r, struct buf *b);
 
 /* Reads text, which is changed. What is missing or makes no sense is 0. */
 void record_parse(char *text, struct record *ret);

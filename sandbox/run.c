@@ -371,6 +371,9 @@ static void on_packet(struct run *r, const struct control_packet *p, const char 
     case CONTROL_TOTALS:
         note_totals(r, p);
         break;
+    case CONTROL_SEALED:
+        place_note_seal(&r->place, text, p->text_size);
+        break;
     case CONTROL_FAILED:
         if (!r->has_outcome)
             note_failure(r, p, text);

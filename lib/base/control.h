@@ -61,6 +61,7 @@ enum control_type {
                           is its process id, text its name */
     CONTROL_TOTALS,    /* before it obeys CONTROL_KILL, when the main program has not ended: usage
                           and wall_ns are set */
+    CONTROL_SEALED,    /* what holds the kernel process, once: text as lib/seal/report.h has it */
     /* starter -> kernel */
     CONTROL_WINDOW_SIZE, /* value = rows << 16 | columns */
     CONTROL_SIGNAL, /* value: to the main program's process group (with a tty: the foreground) */

@@ -218,8 +218,11 @@ TEST(a_record_comes_back)
     r.cgroup.groups[0].version = 1;
     r.cgroup.groups[0].controllers = 1;
     snprintf(r.cgroup.groups[0].path, PATH_MAX, "/sys/fs/cgroup/memory/a b");
+    seal_note(&r.seal, SEAL_LANDLOCK, SEAL_MISSING, "Linux has none");
+    seal_note(&r.seal, SEAL_SECCOMP, SEAL_IN_FORCE, "");
     record_write(&r, &b);
     record_write_started(&r, &b);
+    record_write_seal(&r, &b);
     ASSERT_TRUE(!b.failed);
     record_parse(b.data, &back);
     EXPECT_EQ(back.starter, 12);
@@ -230,6 +233,7 @@ TEST(a_record_comes_back)
     EXPECT_EQ(memcmp(&back.controls, &r.controls, sizeof(r.controls)), 0);
     EXPECT_EQ(back.cgroup.count, 1);
     EXPECT_STR(back.cgroup.groups[0].path, "/sys/fs/cgroup/memory/a b");
+    EXPECT_EQ(memcmp(&back.seal, &r.seal, sizeof(r.seal)), 0);
     buf_done(&b);
 }
 
