@@ -4,12 +4,15 @@
 #include "lib/base/buf.h"
 #include "lib/base/control.h"
 
+#include <stdio.h>
+
 #define DEFAULT_DISK_BYTES      (10ULL << 30)
 #define DEFAULT_MEMORY_BYTES    (2ULL << 30)
 #define DEFAULT_INODES          1000000
 #define DEFAULT_PIDS            512
 #define DEFAULT_CPU_THOUSANDTHS 2000
 #define RECORD_MAX              65536
+#define BAD_MAX_BYTES           256
 
 static int read_all(int fd, struct buf *b)
 {
@@ -204,20 +207,37 @@ static bool is_complete(const struct spec *s)
     return s->argc > 0 && s->image && (!strcmp(s->image, "host") || s->image[0] == '/');
 }
 
-int spec_read(int fd, struct spec *ret, const char **ret_bad)
+static int take_records(struct spec *s, struct buf *b, const char **ret_bad)
 {
-    struct buf b = BUF_INIT(CONTROL_SPEC_MAX_BYTES);
-    *ret_bad = "the specification as a whole";
-    int r = read_all(fd, &b);
-    if (r < 0)
-        return r;
-    size_t records = 0;
-    for (size_t i = 0; i < b.size; i++)
-        records += b.data[i] == '\0';
-    if (b.size == 0 || b.data[b.size - 1] != '\0' || records > RECORD_MAX)
-        return -EINVAL;
+    for (char *at = b->data, *next; at < b->data + b->size; at = next) {
+        next = at + strlen(at) + 1;
+        char *equals = strchr(at, '=');
+        *ret_bad = at;
+        if (!equals)
+            return -EINVAL;
+        *equals = '\0';
+        if (!take_record(s, at, equals + 1))
+            return -EINVAL;
+    }
+    *ret_bad = "something is missing";
+    return is_complete(s) ? 0 : -EINVAL;
+}
+
+static void free_spec(struct spec *s)
+{
+    free(s->argv);
+    free(s->envp);
+    free(s->mounts);
+    free(s->tmpfs);
+    free(s->text);
+}
+
+/* As many records of each kind as there are records at all. */
+static int read_records(struct buf *b, size_t count, struct spec *ret, const char **ret_bad)
+{
+    static char bad[BAD_MAX_BYTES];
     struct spec s = {
-        .text = b.data,
+        .text = b->data,
         .hostname = "glovebox",
         .user = "user",
         .store = "/var/tmp",
@@ -227,26 +247,35 @@ int spec_read(int fd, struct spec *ret, const char **ret_bad)
                    .inodes = DEFAULT_INODES,
                    .pids = DEFAULT_PIDS,
                    .cpu_thousandths = DEFAULT_CPU_THOUSANDTHS},
-        .argv = calloc(records + 1, sizeof(char *)),
-        .envp = calloc(records + 1, sizeof(char *)),
-        .mounts = calloc(records + 1, sizeof(struct spec_mount)),
-        .tmpfs = calloc(records + 1, sizeof(struct spec_tmpfs)),
+        .argv = calloc(count + 1, sizeof(char *)),
+        .envp = calloc(count + 1, sizeof(char *)),
+        .mounts = calloc(count + 1, sizeof(struct spec_mount)),
+        .tmpfs = calloc(count + 1, sizeof(struct spec_tmpfs)),
     };
-    if (!s.argv || !s.envp || !s.mounts || !s.tmpfs)
-        return -ENOMEM;
-    for (char *at = b.data, *next; at < b.data + b.size; at = next) {
-        next = at + strlen(at) + 1;
-        char *equals = strchr(at, '=');
-        *ret_bad = at;
-        if (!equals)
-            return -EINVAL;
-        *equals = '\0';
-        if (!take_record(&s, at, equals + 1))
-            return -EINVAL;
+    int r = s.argv && s.envp && s.mounts && s.tmpfs ? take_records(&s, b, ret_bad) : -ENOMEM;
+    if (r < 0) {
+        snprintf(bad, sizeof(bad), "%s", *ret_bad);
+        *ret_bad = bad;
+        free_spec(&s);
+        return r;
     }
-    *ret_bad = "something is missing";
-    if (!is_complete(&s))
-        return -EINVAL;
     *ret = s;
     return 0;
+}
+
+int spec_read(int fd, struct spec *ret, const char **ret_bad)
+{
+    struct buf b = BUF_INIT(CONTROL_SPEC_MAX_BYTES);
+    *ret_bad = "the specification as a whole";
+    int r = read_all(fd, &b);
+    size_t records = 0;
+    for (size_t i = 0; i < b.size; i++)
+        records += b.data[i] == '\0';
+    if (r == 0 && (b.size == 0 || b.data[b.size - 1] != '\0' || records > RECORD_MAX))
+        r = -EINVAL;
+    if (r < 0) {
+        buf_done(&b);
+        return r;
+    }
+    return read_records(&b, records, ret, ret_bad);
 }

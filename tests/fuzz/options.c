@@ -15,14 +15,6 @@
 
 #define WORDS_MAX 64
 
-const char *__lsan_default_suppressions(void);
-
-/* The kernel reads one in its life, and ends when it is bad. */
-const char *__lsan_default_suppressions(void)
-{
-    return "leak:spec_read\n";
-}
-
 static void check_same(const struct sandbox_spec *written, const struct spec *read)
 {
     CHECK(read->argc == written->args.count && read->envc == written->env.count);

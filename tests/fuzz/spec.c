@@ -9,14 +9,6 @@
 
 #include <sys/mman.h>
 
-const char *__lsan_default_suppressions(void);
-
-/* The kernel reads one in its life, and ends when it is bad. */
-const char *__lsan_default_suppressions(void)
-{
-    return "leak:spec_read\n";
-}
-
 static void check_string(const struct spec *s, size_t size, const char *text, bool is_absolute)
 {
     CHECK(text >= s->text && text < s->text + size && strlen(text) < size);
