@@ -133,6 +133,12 @@ class Inside(Case):
         self.assertEqual(rows(done)["read_memory_of_another_user"]["result"], "skipped")
         self.assertIn("root", rows(done)["read_memory_of_another_user"]["reason"])
 
+    def test_in_an_image_with_nothing_in_it(self):
+        os.mkdir(self.path("image"))
+        done = doctor("--inside", "--image", self.path("image"), "--json", "give_files_away_as_a_user",
+                      "race_the_path_of_an_exec", *FEW)
+        self.assertEqual((done.returncode, done.stderr), (0, b""), done.stdout)
+
     def test_on_a_terminal(self):
         terminal = Terminal([GLOVEBOX, "doctor", "--inside", "-t", *FEW], (24, 80))
         self.addCleanup(terminal.close)
