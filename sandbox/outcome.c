@@ -85,6 +85,15 @@ static void note_kill_by_host(struct sandbox_outcome *o, const struct end_facts 
                       o->words);
 }
 
+/* The limit is an errno that programs see; what ends one is the machine's disk. */
+static void note_full_disk(struct sandbox_outcome *o)
+{
+    o->cause = SANDBOX_DISK;
+    snprintf(o->words, sizeof(o->words), "the disk with the sandbox's private files is full");
+    sandbox_error_set(&o->message, 0,
+                      "%s; free some of it, or set TMPDIR to a directory on another one", o->words);
+}
+
 /* What the sandbox's kernel says is its own word: a limit that isn't there ended nothing. */
 static void note_by_reason(struct sandbox_outcome *o, const struct end_facts *f)
 {
@@ -94,7 +103,6 @@ static void note_by_reason(struct sandbox_outcome *o, const struct end_facts *f)
         enum sandbox_limit which;
     } rows[] = {
         {CONTROL_BY_MEMORY, SANDBOX_MEMORY, LIMIT_MEMORY},
-        {CONTROL_BY_DISK, SANDBOX_DISK, LIMIT_DISK},
         {CONTROL_BY_CPU_BUDGET, SANDBOX_BUDGET, LIMIT_CPU_BUDGET},
         {CONTROL_BY_WRITE_BUDGET, SANDBOX_BUDGET, LIMIT_WRITE_BUDGET},
         {CONTROL_BY_IDLE, SANDBOX_IDLE, LIMIT_IDLE},
@@ -102,6 +110,8 @@ static void note_by_reason(struct sandbox_outcome *o, const struct end_facts *f)
     o->cause = SANDBOX_SIGNALED;
     if (f->reason == CONTROL_BY_HOST)
         note_kill_by_host(o, f);
+    if (f->reason == CONTROL_BY_DISK)
+        note_full_disk(o);
     for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
         if (f->reason == rows[i].reason && o->limits.value[rows[i].which])
             set_limit(o, rows[i].cause, rows[i].which);
@@ -151,9 +161,9 @@ static int choose_status(const struct sandbox_outcome *o)
         return o->exit_code;
     case SANDBOX_SIGNALED:
     case SANDBOX_KILLED:
+    case SANDBOX_DISK:
         return 128 + o->signal;
     case SANDBOX_MEMORY:
-    case SANDBOX_DISK:
     case SANDBOX_BUDGET:
         return 128 + SIGKILL;
     case SANDBOX_TIMED_OUT:

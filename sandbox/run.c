@@ -326,8 +326,9 @@ static void note_casualty(struct run *r, const struct control_packet *p, const c
                  p->value);
     else
         snprintf(line, sizeof(line), "process %d was killed %s: ", p->value,
-                 is_out_of_memory ? "since the machine ran out of memory"
-                                  : "from outside of the sandbox");
+                 is_out_of_memory               ? "since the machine ran out of memory"
+                 : p->reason == CONTROL_BY_DISK ? "since the disk with its private files is full"
+                                                : "from outside of the sandbox");
     notices_say(&r->notices, line, name, p->text_size);
 }
 

@@ -23,11 +23,15 @@
 
 #include "kernel/arch/x86_64/arch.h"
 #include "kernel/arch/x86_64/frame.h"
+#include "kernel/core/kernel.h"
 #include "kernel/guest/numbers.h"
 #include "kernel/host/host.h"
 #include "kernel/proc/process.h"
 
 #include <stdio.h>
+#include <sys/statfs.h>
+
+#define FULL_BYTES (64 * 1024)
 
 /* ---- stop ---- */
 
@@ -116,6 +120,22 @@ static long act(struct call *c, const siginfo_t *info)
     return CALL_PARKED;
 }
 
+/* Where private files lie there is no room for another page. */
+static bool is_disk_full(void)
+{
+    struct statfs s;
+    return hostfd_is_open(kernel.store_dir) && fstatfs(kernel.store_dir.n, &s) == 0 &&
+           s.f_bavail * (uint64_t)s.f_bsize < FULL_BYTES;
+}
+
+/* A mapped file's page that the disk has no room for is SIGBUS; no call could have failed. */
+static long die_of_fault(struct process *p, int sig)
+{
+    if (sig == SIGBUS && is_disk_full())
+        p->end_reason = CONTROL_BY_DISK;
+    return die(p, sig);
+}
+
 /*
  * A fault of the thread itself, described by the host's siginfo. It can't be put off: blocked or
  * ignored it is deadly (force_sig_info_to_task() of Linux).
@@ -127,11 +147,11 @@ static long act_on_fault(struct call *c, int sig)
     struct signal_action action = p->actions->action[sig];
     siginfo_t info;
     if (call_read(c, &info, call_addr(c, 1), sizeof(info)) < 0)
-        return die(p, sig);
+        return die_of_fault(p, sig);
     info.si_signo = sig;
     if (signal_in(t->signals.mask, sig) || action.handler == (uint64_t)SIG_IGN ||
         action.handler == (uint64_t)SIG_DFL)
-        return die(p, sig);
+        return die_of_fault(p, sig);
     return enter_handler(c, &info, &action);
 }
 

@@ -74,7 +74,7 @@ enum control_reason {
     CONTROL_BY_HOST,         /* SIGKILL behind the kernel's back: the host was out of memory, or the
                                 cgroup was, or an administrator sent it. The starter finds out */
     CONTROL_BY_MEMORY,       /* from here on the kernel: memory_bytes were reached, by watching */
-    CONTROL_BY_DISK,         /* it can't go on without a page that the disk has no room for */
+    CONTROL_BY_DISK,         /* SIGBUS: the host's disk had no room for a page of a mapped file */
     CONTROL_BY_CPU_BUDGET,   /* cpu_budget_ns were used up: all is ended */
     CONTROL_BY_WRITE_BUDGET, /* write_budget_bytes, likewise */
     CONTROL_BY_IDLE,         /* likewise: for idle_ns no byte came in or out of the streams, and
