@@ -323,6 +323,19 @@ void cgroup_make(struct cgroup *c, const struct sandbox_limits *l, struct sandbo
         .memory = by[CGROUP_MEMORY], .cpus = by[CGROUP_CPU], .pids = by[CGROUP_PIDS]};
 }
 
+void cgroup_unthrottle(const struct cgroup *c)
+{
+    for (size_t i = 0; i < c->count; i++) {
+        const struct cgroup_group *g = &c->groups[i];
+        if (!g->is_made || !(g->controllers & 1U << CGROUP_CPU))
+            continue;
+        if (g->version == 1)
+            write_file(g->path, "cpu.cfs_quota_us", "-1");
+        else
+            write_file(g->path, "cpu.max", "max");
+    }
+}
+
 int cgroup_clone_target(const struct cgroup *c)
 {
     for (size_t i = 0; i < c->count; i++)

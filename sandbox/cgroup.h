@@ -55,6 +55,9 @@ void cgroup_plan(struct cgroup *c, const char *name, const struct sandbox_limits
  */
 void cgroup_make(struct cgroup *c, const struct sandbox_limits *l, struct sandbox_controls *ret);
 
+/* Lifts the limit of processors: who is held back can't even die. */
+void cgroup_unthrottle(const struct cgroup *c);
+
 /* The directory to clone into, or -1. */
 int cgroup_clone_target(const struct cgroup *c);
 

@@ -93,12 +93,14 @@ static void set_state(struct run *r, enum state state, int64_t limit_ms)
 
 static void start_dying(struct run *r)
 {
+    cgroup_unthrottle(&r->place.record.cgroup);
     sandbox_kill(r->sandbox);
     set_state(r, DYING, SANDBOX_DYING_MS);
 }
 
 static void start_killing(struct run *r)
 {
+    cgroup_unthrottle(&r->place.record.cgroup);
     if (sandbox_send(r->sandbox, CONTROL_KILL, 0))
         set_state(r, KILLING, SANDBOX_KILL_MS);
     else
@@ -282,6 +284,7 @@ static void start_leaving(struct run *r)
     /* What is left of a grace is not prolonged. */
     if (r->is_ended_by_us)
         r->deadline_ns = earlier(before_ns, r->deadline_ns);
+    cgroup_unthrottle(&r->place.record.cgroup);
     sandbox_send(r->sandbox, CONTROL_KILL, 0);
 }
 
