@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * Named limits: everything that a guest can make grow in this process or, through it, on the host.
- * What is reached answers with the errno of Linux that stands beside it. tests/security/limits.c
+ * What is reached answers with the errno of Linux that stands beside it. tests/bombs/limits.c
  * reaches them.
  *
  * What a specification limits (struct kernel_config) is not here: memory, processors, processes,
