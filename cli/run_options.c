@@ -7,6 +7,7 @@
 #include "cli/values.h"
 #include "lib/text/capture.h"
 #include "sandbox/host.h"
+#include "sandbox/jail.h"
 #include "sandbox/terminal.h"
 
 #include <fcntl.h>
@@ -141,6 +142,20 @@ static int take_version(void *target, const char *value _unused_, struct sandbox
     return 0;
 }
 
+static int take_allow_missing(void *target, const char *value, struct sandbox_error *e)
+{
+    struct run_options *o = target;
+    return jail_allow_missing(&o->spec.allow_missing, value, e);
+}
+
+static int take_speculation_barriers(void *target, const char *value _unused_,
+                                     struct sandbox_error *e _unused_)
+{
+    struct run_options *o = target;
+    o->spec.speculation_barriers = true;
+    return 0;
+}
+
 const struct cli_option cli_run_options[] = {
     {"image", 0, "host|DIR",
      "the root file system: this machine's own programs\n"
@@ -162,6 +177,14 @@ const struct cli_option cli_run_options[] = {
      take_user},
     {"hostname", 0, "NAME", "the machine's name in the sandbox", take_hostname},
     LIMIT_OPTIONS,
+    {"allow-missing", 0, "CONTROL",
+     "start though this machine can't give that protection,\n"
+     "for example landlock; may be repeated",
+     take_allow_missing},
+    {"speculation-barriers", 0, NULL,
+     "use the host's mitigations for speculation, at their\n"
+     "price: calls cost twice as much",
+     take_speculation_barriers},
     {"interactive", 'i', NULL, "pass standard input on (always done)", take_interactive},
     {"tty", 't', NULL, "give it a terminal: for shells and editors", take_tty},
     {"name", 0, "NAME", "a name for the sandbox, for ps(1) and --json", take_name},

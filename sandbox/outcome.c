@@ -147,8 +147,12 @@ void outcome_note_kernel(struct sandbox_outcome *o, const struct end_facts *f, c
         return;
     }
     o->cause = SANDBOX_KERNEL_FAILURE;
-    snprintf(o->words, sizeof(o->words), "the sandbox's kernel ended unexpectedly: %s %d",
-             is_signal ? "signal" : "status", number);
+    if (is_signal && number == SIGSYS)
+        snprintf(o->words, sizeof(o->words),
+                 "the sandbox's kernel was ended by its seccomp filter (SIGSYS)");
+    else
+        snprintf(o->words, sizeof(o->words), "the sandbox's kernel ended unexpectedly: %s %d",
+                 is_signal ? "signal" : "status", number);
     sandbox_error_set(&o->message, 0, "%s%s%s%s%s; this is a bug of Glovebox, please report it",
                       o->words, log[0] ? ": " : "", log, o->report[0] ? "; report " : "",
                       o->report);

@@ -377,6 +377,7 @@ static void on_packet(struct run *r, const struct control_packet *p, const char 
         break;
     case CONTROL_SEALED:
         place_note_seal(&r->place, text, p->text_size);
+        r->sandbox->seal = r->place.record.seal;
         break;
     case CONTROL_FAILED:
         if (!r->has_outcome)
@@ -712,8 +713,10 @@ static int start(struct run *r, struct sandbox_error *e)
     int error = sandbox_start(r->spec, &r->place, &r->sandbox, e);
     if (error == -ENOSYS && place_forgo_unified(&r->place))
         error = sandbox_start(r->spec, &r->place, &r->sandbox, e);
-    if (error == 0)
+    if (error == 0) {
+        r->place.record.seal = r->sandbox->seal;
         error = place_started(&r->place, r->sandbox->pid, e);
+    }
     snprintf(o->name, sizeof(o->name), "%s", r->place.registry.name);
     o->limits = r->spec->limits;
     o->controls = r->place.record.controls;

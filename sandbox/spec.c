@@ -2,6 +2,7 @@
 #include "sandbox/spec.h"
 
 #include "lib/base/control.h"
+#include "lib/seal/report.h"
 
 #include <ctype.h>
 #include <fcntl.h>
@@ -384,6 +385,11 @@ int sandbox_spec_write(const struct sandbox_spec *s, const struct sandbox_contro
     append_optional(b, "user", s->user);
     append_optional(b, "hostname", s->hostname);
     append_optional(b, "store", s->store);
+    for (int c = 0; c < SEAL_CONTROL_COUNT; c++)
+        if (s->allow_missing & 1u << c)
+            append_record(b, "allow_missing", seal_control_name((enum seal_control)c));
+    if (s->speculation_barriers)
+        append_number(b, "speculation_barriers", 1);
     for (size_t i = 0; i < s->mount_count; i++)
         append_mount_records(b, &s->mounts[i]);
     if (s->tty) {

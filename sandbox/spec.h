@@ -30,11 +30,13 @@ struct sandbox_mount {
 struct sandbox_spec {
     char *image; /* absolute directory; NULL: the host's own programs */
     char *workdir, *user, *hostname, *name;
-    char *store; /* host directory for unnamed content files */
+    char *store; /* host directory in which the sandbox gets a folder for contents of files */
     struct strv args, env;
     struct sandbox_mount *mounts;
     size_t mount_count;
     struct sandbox_limits limits;
+    uint32_t allow_missing;    /* controls that the host need not have: sandbox/jail.h */
+    bool speculation_barriers; /* the host's mitigations, at their price */
     bool tty;
     unsigned rows, columns;
     bool trace;

@@ -4,10 +4,10 @@
 #include "sandbox/child.h"
 #include "sandbox/clone.h"
 #include "sandbox/host.h"
+#include "sandbox/jail.h"
 #include "sandbox/program.h"
 
 #include <fcntl.h>
-#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <sys/mman.h>
@@ -15,9 +15,6 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
-#define NAMESPACES                                                                             \
-    (CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNS | CLONE_NEWIPC | CLONE_NEWUTS | CLONE_NEWNET | \
-     CLONE_NEWCGROUP)
 /* What may lie between program and terminal: enough for a screen, little enough for a quick Ctrl-C.
  */
 #define TERMINAL_BUFFER_BYTES (16 * 1024)
@@ -170,9 +167,10 @@ static int take_groups(const struct cgroup *groups, struct child *c)
     return cgroup_clone_target(groups);
 }
 
-static int run_child(struct sandbox *s, struct child *c, int cgroup, struct sandbox_error *e)
+static int run_child(struct sandbox *s, struct child *c, uint64_t namespaces, int cgroup,
+                     struct sandbox_error *e)
 {
-    pid_t pid = clone_child(child_main, c, NAMESPACES, cgroup, &s->pidfd);
+    pid_t pid = clone_child(child_main, c, namespaces, cgroup, &s->pidfd);
     if (pid < 0 && cgroup >= 0)
         return sandbox_error_set(e, -ENOSYS, "start: cgroup: %s; set it up for this user",
                                  strerror(-pid));
@@ -182,8 +180,8 @@ static int run_child(struct sandbox *s, struct child *c, int cgroup, struct sand
     return c->failed_step ? explain_child(c, e) : 0;
 }
 
-static int start_kernel(const struct place *place, struct sandbox *s, const struct ends *ends,
-                        struct sandbox_error *e)
+static int start_kernel(uint64_t namespaces, const struct place *place, struct sandbox *s,
+                        const struct ends *ends, struct sandbox_error *e)
 {
     char program[PATH_MAX];
     _cleanup_close_ int starter = -1;
@@ -203,7 +201,7 @@ static int start_kernel(const struct place *place, struct sandbox *s, const stru
                     ends->output, ends->errors},
     };
     int cgroup = take_groups(&place->record.cgroup, &c);
-    return run_child(s, &c, cgroup, e);
+    return run_child(s, &c, namespaces, cgroup, e);
 }
 
 int sandbox_start(const struct sandbox_spec *spec, const struct place *place, struct sandbox **ret,
@@ -213,16 +211,27 @@ int sandbox_start(const struct sandbox_spec *spec, const struct place *place, st
     struct sandbox *s = malloc(sizeof(*s));
     if (!s)
         return sandbox_error_set(e, -ENOMEM, "start: out of memory; free some and try again");
-    *s = (struct sandbox){
-        .pidfd = -1, .control = -1, .input = -1, .output = -1, .errors = -1, .log = -1};
-    int r = make_channels(spec, &place->record.controls, s, &ends, e);
+    *s = (struct sandbox){.pidfd = -1,
+                          .control = -1,
+                          .input = -1,
+                          .output = -1,
+                          .errors = -1,
+                          .log = -1,
+                          .store = {.folder = -1}};
+    struct sandbox_spec own = *spec;
+    own.store = s->store.path;
+    int r = store_make(&s->store, spec->store, e);
     if (r == 0)
-        r = start_kernel(place, s, &ends, e);
+        r = make_channels(&own, &place->record.controls, s, &ends, e);
+    if (r == 0)
+        r = start_kernel(jail_namespaces(spec->allow_missing, &s->seal), place, s, &ends, e);
     ends_done(&ends);
     if (r < 0) {
         sandbox_free(s);
         return r;
     }
+    /* While the kernel starts. */
+    store_sweep(&s->store);
     *ret = s;
     return 0;
 }
@@ -281,5 +290,6 @@ void sandbox_forget(struct sandbox *s)
     int *const all[] = {&s->pidfd, &s->control, &s->input, &s->output, &s->errors, &s->log};
     for (size_t i = 0; i < ARRAY_SIZE(all); i++)
         base_closep(all[i]);
+    store_remove(&s->store);
     free(s);
 }

@@ -10,7 +10,9 @@
 #pragma once
 
 #include "lib/base/control.h"
+#include "lib/seal/report.h"
 #include "sandbox/place.h"
+#include "sandbox/store.h"
 
 struct sandbox {
     pid_t pid; /* the kernel process; 0 once it was waited for */
@@ -20,14 +22,16 @@ struct sandbox {
     int output;  /* from its standard output, or the terminal both ways (input is a duplicate) */
     int errors;  /* from its standard error; -1 with a terminal or joined output */
     int log;     /* the kernel process's own standard error: text for people */
-    int wait_status;     /* of the kernel process, once waited for */
-    struct rusage usage; /* of all the sandbox's processes, likewise */
+    struct store store;      /* its kernel's own folder */
+    struct seal_report seal; /* what holds the kernel process; complete when it is READY */
+    int wait_status;         /* of the kernel process, once waited for */
+    struct rusage usage;     /* of all the sandbox's processes, likewise */
 };
 
 /*
- * Starts a sandbox in its place. 0 and *ret, to be freed with sandbox_free(), or negative errno
- * with the reason; nothing is left then. -ENOSYS: not in the group that was made for it, but
- * perhaps without (place_forgo_unified()).
+ * Starts a sandbox in its place; spec->store was chosen. 0 and *ret, to be freed with
+ * sandbox_free(), or negative errno with the reason; nothing is left then. -ENOSYS: not in the
+ * group that was made for it, but perhaps without (place_forgo_unified()).
  */
 int sandbox_start(const struct sandbox_spec *spec, const struct place *place, struct sandbox **ret,
                   struct sandbox_error *e);

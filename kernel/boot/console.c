@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+/* host calls: recvfrom sendto */
 #include "kernel/boot/console.h"
 
 #include "kernel/boot/control.h"

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+/* host calls: recvfrom sendmsg */
 #include "kernel/boot/control.h"
 
 #include "kernel/boot/loop.h"

@@ -1,16 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The order matters: namespaces and root while there are capabilities, then everything is given up,
- * then the filter, after which no call of the child is run without the kernel's word.
+ * The order matters. Namespaces and root while there are capabilities; they are the kernel's doing,
+ * on a visit to the tasks' mount namespace, since the child is born into the kernel's Landlock
+ * domain and could mount nothing (boot/jail.h). Then the child gives everything up, and last comes
+ * the filter, after which no call of it is run without the kernel's word.
  *
  * The child can't report by a call once the filter is there, so it publishes the listener's number
  * in shared memory and wakes a futex, both of which need no notification.
  */
 #include "kernel/boot/init.h"
 
+#include "kernel/boot/jail.h"
 #include "kernel/core/kernel.h"
 #include "kernel/host/filter.h"
 #include "kernel/sys/table.h"
+#include "lib/seal/privileges.h"
 
 #include <fcntl.h>
 #include <linux/filter.h>
@@ -45,20 +49,28 @@ static void publish(struct handshake *h, uint32_t done)
 
 /*
  * When memory is short, the host takes tasks, and never the kernel before them: without it nobody
- * could tell what happened. Inherited by all tasks; proc(5).
+ * could tell what happened. A process inherits oom_score_adj (proc(5)), and the jail has no way to
+ * write to it, so that the kernel is a victim itself for the moment of the clone.
  */
-static int become_victim(struct setup_error *e)
+static pid_t clone_victim(struct hostfd score, struct setup_error *e)
 {
-    _cleanup_close_ int fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
-    if (fd < 0 || write(fd, "1000", 4) != 4)
+    char own[16];
+    ssize_t size = pread(score.n, own, sizeof(own), 0);
+    if (size <= 0 || pwrite(score.n, "1000", 4, 0) != 4)
         return setup_fail(e, errno, "write oom_score_adj");
-    return 0;
+    pid_t pid = (pid_t)syscall(SYS_clone, CLONE_NEWPID | SIGCHLD, 0, 0, 0, 0);
+    if (pid < 0)
+        return setup_fail(e, errno, "make the tasks' PID namespace");
+    if (pid > 0 && pwrite(score.n, own, (size_t)size, 0) != size)
+        return setup_fail(e, errno, "write oom_score_adj");
+    return pid;
 }
 
+/* A mount namespace of the tasks' own, in which there is nothing but their root. */
 static int enter_shadow(struct setup_error *e)
 {
-    if (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0)
-        return setup_fail(e, errno, "make the tasks' mounts private");
+    if (unshare(CLONE_NEWNS) < 0)
+        return setup_fail(e, errno, "make the tasks' mount namespace");
     if (mount("/shadow/root", "/shadow/root", NULL, MS_BIND, NULL) < 0 ||
         chdir("/shadow/root") < 0 || syscall(SYS_pivot_root, ".", ".") < 0 ||
         umount2(".", MNT_DETACH) < 0 || chdir("/") < 0)
@@ -116,13 +128,9 @@ static _noreturn_ void child_main(struct handshake *h)
     const char *const argv[] = {"init", NULL}, *const envp[] = {NULL};
     prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
     prctl(PR_SET_NAME, "init", 0, 0, 0);
-    int r = become_victim(&h->error);
-    if (r == 0)
-        r = enter_shadow(&h->error);
-    if (r == 0)
-        r = limit_host_resources(&h->error);
-    if (r == 0)
-        r = setup_drop_privileges(&h->error);
+    int r = limit_host_resources(&h->error);
+    if (r == 0 && (r = seal_drop_capabilities()) < 0)
+        setup_fail(&h->error, -r, "drop the first task's capabilities");
     /* Ended children are reaped by the host at once; stays so over fork and exec. */
     signal(SIGCHLD, SIG_IGN);
     if (r == 0 && syscall(SYS_close_range, 0, ~0U, 0) < 0)
@@ -168,18 +176,39 @@ static void draw_marks(struct filter_marks *ret)
     ret->hides_processors = has_more_processors();
 }
 
-int init_start(struct hostfd *ret_listener, pid_t *ret_host_pid, struct setup_error *e)
+/* In the tasks' mount namespace and the jail's domain; the pid, or -errno. */
+static int make_child(struct handshake *h, struct hostfd score, struct setup_error *e)
+{
+    _cleanup_close_ int home = open("/proc/self/ns/mnt", O_RDONLY | O_CLOEXEC);
+    if (home < 0)
+        return setup_fail(e, errno, "open the kernel's mount namespace");
+    int r = enter_shadow(e);
+    if (r == 0)
+        r = jail_confine(e);
+    if (r < 0)
+        return r;
+    pid_t pid = clone_victim(score, e);
+    if (pid == 0)
+        child_main(h);
+    if (pid < 0)
+        return pid;
+    if (setns(home, CLONE_NEWNS) < 0)
+        return setup_fail(e, errno, "come back to the kernel's mount namespace");
+    return pid;
+}
+
+int init_start(struct world *world, struct hostfd *ret_listener, pid_t *ret_host_pid,
+               struct setup_error *e)
 {
     draw_marks(&kernel.marks);
     struct handshake *h =
         mmap(NULL, sizeof(*h), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (h == MAP_FAILED)
         return setup_fail(e, errno, "shared memory");
-    pid_t pid = (pid_t)syscall(SYS_clone, CLONE_NEWPID | CLONE_NEWNS | SIGCHLD, 0, 0, 0, 0);
-    if (pid == 0)
-        child_main(h);
+    pid_t pid = make_child(h, world->oom_score, e);
+    hostfd_close(&world->oom_score);
     if (pid < 0)
-        return setup_fail(e, errno, "make the tasks' PID namespace");
+        return pid;
     if (!await(h, pid))
         return setup_fail(e, ECHILD, "the first task died");
     if (h->done == 2) {

@@ -2,16 +2,18 @@
 /*
  * The kernel of one sandbox, from start to end. Its starter (sandbox/start.c) has made the
  * namespaces and put the descriptors of lib/base/control.h in place.
+ *
+ * host calls: getrandom
  */
 #include "kernel/boot/control.h"
 #include "kernel/boot/init.h"
+#include "kernel/boot/jail.h"
 #include "kernel/boot/loop.h"
 #include "kernel/boot/program.h"
 #include "kernel/boot/spec.h"
 #include "kernel/boot/tree.h"
 #include "kernel/core/kernel.h"
 #include "kernel/core/timer.h"
-#include "kernel/fs/layer/store.h"
 #include "kernel/host/host.h"
 #include "kernel/proc/budget.h"
 #include "kernel/proc/jobs.h"
@@ -25,9 +27,9 @@
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
-#include <sys/prctl.h>
 #include <sys/random.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/sysinfo.h>
 #include <sys/wait.h>
 
@@ -157,16 +159,34 @@ static int adopt_init(pid_t host_pid)
     return process_setsid(p);
 }
 
+/* Into the jail, step by step (boot/jail.h), and only then a look at the image. */
+static void enter_jail(const struct spec *spec)
+{
+    struct setup_error error = {""};
+    struct world world;
+    struct hostfd listener;
+    pid_t init_host_pid;
+    if (jail_begin(spec, &error) < 0 || setup_world(spec, &world, &error) < 0 ||
+        init_start(&world, &listener, &init_host_pid, &error) < 0 || jail_drop_rights(&error) < 0)
+        fail(STATUS_FAILED, error.text);
+    limit_own_memory();
+    if (host_linux_start(listener, kernel.proc_dir) < 0 || control_start() < 0)
+        fail(STATUS_FAILED, "out of resources while starting");
+    if (jail_close(&error) < 0 || tree_build(spec, &world, &error) < 0)
+        fail(STATUS_FAILED, error.text);
+    if (adopt_init(init_host_pid) < 0)
+        fail(STATUS_FAILED, "out of memory while starting");
+}
+
 int main(void)
 {
     struct spec spec;
-    struct world world;
     struct setup_error error = {""};
-    struct hostfd listener;
     const char *bad;
-    pid_t init_host_pid;
 
     signal(SIGPIPE, SIG_IGN);
+    /* Modes come with the guest's own mask applied. */
+    umask(0);
     /* No terminal of the starter's; and one scheduling group for the kernel and its tasks, which
      * hand the processor to each other at every call. */
     setsid();
@@ -178,25 +198,17 @@ int main(void)
     }
     close(CONTROL_SPEC_FD);
     fill_config(&spec);
-    if (setup_world(&spec, &world, &error) < 0 || tree_build(&spec, &world, &error) < 0 ||
-        init_start(&listener, &init_host_pid, &error) < 0 || setup_drop_privileges(&error) < 0)
-        fail(STATUS_FAILED, error.text);
-    prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
-    if (host_linux_start(listener, kernel.proc_dir) < 0 || control_start() < 0 ||
-        adopt_init(init_host_pid) < 0)
-        fail(STATUS_FAILED, "out of resources while starting");
-    limit_own_memory();
+    enter_jail(&spec);
     memory_limit_start();
     budget_start();
     throttle_start();
     r = program_start(&spec, &error);
     if (r < 0)
         fail(-r, error.text);
-    store_sweep();
     loop_run();
-    /* All tasks: their namespace ends with its first process, while this one still cleans up. */
-    host->signal_process(process_init->pidfd, SIGKILL);
+    /* All tasks, before the listener is closed: without it the host lets them run on. */
+    if (process_init)
+        host->signal_process(process_init->pidfd, SIGKILL);
     control_drain();
-    store_remove();
     return 0;
 }

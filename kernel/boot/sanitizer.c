@@ -3,6 +3,12 @@
  * Settings of the sanitizers, for builds that have them: the kernel's environment is empty. Reports
  * go to standard error, which is the log; the first one ends the sandbox, so that no test overlooks
  * it.
+ *
+ * What they call of the host makes the jail wide (a process that is traced by a thread of its own),
+ * so that it is for tests of everything else.
+ *
+ * host calls of sanitizers: gettid getpid getppid clone ptrace wait4 prctl rt_sigaction sigaltstack
+ * mprotect readlink open getdents sched_yield futex exit
  */
 #ifdef __SANITIZE_ADDRESS__
 

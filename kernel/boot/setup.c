@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kernel/boot/setup.h"
 
+#include "kernel/boot/jail.h"
 #include "kernel/core/kernel.h"
 #include "kernel/fs/dev/dev.h"
+#include "kernel/fs/image/host.h"
+#include "kernel/fs/proc/proc.h"
+#include "lib/seal/landlock.h"
 
 #include <fcntl.h>
-#include <linux/capability.h>
 #include <linux/mount.h>
-#include <linux/securebits.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <sys/mount.h>
-#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 
@@ -20,6 +21,16 @@
 #define OLD_ROOT "/old"
 
 #define SHADOW_OPTIONS "mode=0755,size=1m,nr_inodes=4096"
+
+/* What is done with what is bound; of the store, files are made in the folder itself only. */
+#define ACCESS_READ_TREE (SEAL_READ_FILES | SEAL_LIST)
+#define ACCESS_STORE     (SEAL_READ_FILES | SEAL_WRITE_FILES | SEAL_MAKE_FILES)
+#define ACCESS_CHANGE_TREE                                                                         \
+    (ACCESS_READ_TREE | SEAL_WRITE_FILES | SEAL_MAKE_FILES | SEAL_MAKE_FOLDERS | SEAL_MAKE_LINKS | \
+     SEAL_MOVE)
+/* Its files are links to the stub, which is never written to. */
+#define ACCESS_SHADOW \
+    (ACCESS_READ_TREE | SEAL_EXECUTE | SEAL_MAKE_FILES | SEAL_MAKE_FOLDERS | SEAL_MOVE)
 
 /* The stub's ELF file, linked into this program: boot/stub_image.S. */
 extern const char stub_image_begin[], stub_image_finish[];
@@ -111,6 +122,24 @@ static int bind_and_open(const char *source, const char *target, bool read_only,
     return r < 0 ? r : open_path(target, ret, e);
 }
 
+static int allow_in_etc(struct hostfd fd, bool whole, void *e)
+{
+    return jail_allow(fd.n, whole ? ACCESS_READ_TREE : SEAL_READ_FILES, e);
+}
+
+static int allow_host_part(const char *name, const char *target, struct setup_error *e)
+{
+    struct hostfd fd = HOSTFD_NONE;
+    int r = open_path(target, &fd, e);
+    if (r < 0)
+        return r;
+    /* The rest of /etc is none of the image's business, whoever may read it. */
+    r = strcmp(name, "etc") ? jail_allow(fd.n, ACCESS_READ_TREE, e)
+                            : image_etc_visit(fd, allow_in_etc, e);
+    hostfd_close(&fd);
+    return r;
+}
+
 /* One part of the machine's own tree: a directory, or the link that it is ("bin" to "usr/bin"). */
 static int bind_host_part(const char *name, struct setup_error *e)
 {
@@ -131,17 +160,38 @@ static int bind_host_part(const char *name, struct setup_error *e)
     if (!S_ISDIR(st.st_mode))
         return 0;
     int r = make_directory(target, e);
-    return r < 0 ? r : bind_old(source, target, true, e);
+    if (r == 0)
+        r = bind_old(source, target, true, e);
+    return r < 0 ? r : allow_host_part(name, target, e);
 }
 
 static int bind_image(const struct spec *spec, struct world *w, struct setup_error *e)
 {
-    if (strcmp(spec->image, "host"))
-        return bind_and_open(spec->image, "/image", true, true, &w->image, e);
-    int r = make_directory("/image", e);
+    int r;
+    if (strcmp(spec->image, "host")) {
+        r = bind_and_open(spec->image, "/image", true, true, &w->image, e);
+        return r < 0 ? r : jail_allow(w->image.n, ACCESS_READ_TREE, e);
+    }
+    r = make_directory("/image", e);
     for (size_t i = 0; r == 0 && i < ARRAY_SIZE(image_host_names); i++)
         r = bind_host_part(image_host_names[i], e);
     return r < 0 ? r : open_path("/image", &w->image, e);
+}
+
+static int bind_mount(const struct spec_mount *m, const char *target, struct hostfd *ret,
+                      struct setup_error *e)
+{
+    char old[4096 + 8];
+    struct stat st;
+    snprintf(old, sizeof(old), OLD_ROOT "%s", m->host);
+    if (stat(old, &st) < 0)
+        return setup_fail(e, errno, "mount source %s", m->host);
+    bool is_directory = S_ISDIR(st.st_mode);
+    int r = bind_and_open(m->host, target, m->read_only, is_directory, ret, e);
+    if (r < 0)
+        return r;
+    unsigned access = m->read_only ? ACCESS_READ_TREE : ACCESS_CHANGE_TREE;
+    return jail_allow(ret->n, is_directory ? access : access & SEAL_ACCESS_OF_A_FILE, e);
 }
 
 static int bind_mounts(const struct spec *spec, struct world *w, struct setup_error *e)
@@ -153,14 +203,9 @@ static int bind_mounts(const struct spec *spec, struct world *w, struct setup_er
     if (!w->mounts)
         return setup_fail(e, ENOMEM, "mounts");
     for (size_t i = 0; i < spec->mount_count; i++) {
-        char old[4096 + 8], target[64];
-        struct stat st;
-        snprintf(old, sizeof(old), OLD_ROOT "%s", spec->mounts[i].host);
+        char target[64];
         snprintf(target, sizeof(target), "/host/%zu", i);
-        if (stat(old, &st) < 0)
-            return setup_fail(e, errno, "mount source %s", spec->mounts[i].host);
-        r = bind_and_open(spec->mounts[i].host, target, spec->mounts[i].read_only,
-                          S_ISDIR(st.st_mode), &w->mounts[i], e);
+        r = bind_mount(&spec->mounts[i], target, &w->mounts[i], e);
         if (r < 0)
             return r;
     }
@@ -204,9 +249,14 @@ static int make_shadow(struct setup_error *e)
         r = write_stub(e);
     if (r == 0)
         r = open_path("/shadow", &kernel.shadow_dir, e);
+    if (r == 0)
+        r = jail_allow(kernel.shadow_dir.n, ACCESS_SHADOW, e);
     /* These two are placed in tasks, which the host does with no O_PATH descriptor. */
     if (r == 0)
         r = open_shadow_root(e);
+    /* As the tasks see it there is no /shadow above. */
+    if (r == 0)
+        r = jail_allow(kernel.shadow_root.n, SEAL_READ_FILES | SEAL_EXECUTE, e);
     if (r == 0)
         r = open_flags("/shadow/stub", O_RDONLY, &kernel.stub, e);
     return r;
@@ -217,16 +267,31 @@ static int mount_proc(struct setup_error *e)
     int r = make_directory("/proc", e);
     if (r < 0)
         return r;
-    if (mount("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, NULL) < 0)
+    /*
+     * Only processes: a user id that is root on the host, too, may read and write much of the rest
+     * without any capability, such as /proc/sys/kernel/core_pattern.
+     */
+    if (mount("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC | MS_RDONLY, "subset=pid") <
+        0)
         return setup_fail(e, errno,
                           "mount /proc (in a container its own /proc must not be masked)");
-    return open_path("/proc", &kernel.proc_dir, e);
+    r = open_path("/proc", &kernel.proc_dir, e);
+    return r < 0 ? r : jail_allow(kernel.proc_dir.n, ACCESS_READ_TREE, e);
+}
+
+static int bind_store(const struct spec *spec, struct setup_error *e)
+{
+    int r = bind_and_open(spec->store, "/store", false, true, &kernel.store_dir, e);
+    return r < 0 ? r : jail_allow(kernel.store_dir.n, ACCESS_STORE, e);
 }
 
 int setup_world(const struct spec *spec, struct world *ret, struct setup_error *e)
 {
     /* The one device of the host that is used: what mmap(2) of the sandbox's /dev/zero maps. */
     dev_set_zero((struct hostfd){open("/dev/zero", O_RDWR | O_CLOEXEC)});
+    /* What this process's own view of /proc will not have, or not to write to. */
+    proc_set_host_cpuinfo((struct hostfd){open("/proc/cpuinfo", O_RDONLY | O_CLOEXEC)});
+    ret->oom_score.n = open("/proc/self/oom_score_adj", O_RDWR | O_CLOEXEC);
     int r = change_root(e);
     if (r == 0)
         r = mount_proc(e);
@@ -235,7 +300,7 @@ int setup_world(const struct spec *spec, struct world *ret, struct setup_error *
     if (r == 0)
         r = bind_mounts(spec, ret, e);
     if (r == 0)
-        r = bind_and_open(spec->store, "/store", false, true, &kernel.store_dir, e);
+        r = bind_store(spec, e);
     if (r == 0)
         r = make_shadow(e);
     if (r < 0)
@@ -243,24 +308,5 @@ int setup_world(const struct spec *spec, struct world *ret, struct setup_error *
     if (umount2(OLD_ROOT, MNT_DETACH) < 0)
         return setup_fail(e, errno, "detach the host's tree");
     rmdir(OLD_ROOT);
-    return 0;
-}
-
-int setup_drop_privileges(struct setup_error *e)
-{
-    struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
-    struct __user_cap_data_struct none[2] = {{0}};
-    for (int cap = 0; cap <= CAP_LAST_CAP; cap++)
-        if (prctl(PR_CAPBSET_DROP, cap, 0, 0, 0) < 0 && errno != EINVAL)
-            return setup_fail(e, errno, "drop capability %d", cap);
-    if (prctl(PR_SET_SECUREBITS,
-              SECBIT_NOROOT | SECBIT_NOROOT_LOCKED | SECBIT_NO_SETUID_FIXUP |
-                  SECBIT_NO_SETUID_FIXUP_LOCKED,
-              0, 0, 0) < 0)
-        return setup_fail(e, errno, "set the secure bits");
-    if (syscall(SYS_capset, &header, none) < 0)
-        return setup_fail(e, errno, "drop the capabilities");
-    if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
-        return setup_fail(e, errno, "set no_new_privs");
     return 0;
 }

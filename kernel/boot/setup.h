@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The surroundings of the kernel process, made in this order by setup_world():
+ * The surroundings of the kernel process: the second step of its jail (boot/jail.h). A tmpfs
+ * becomes its root, with only what it needs bound into it, read-only where it can be, and each
+ * thing is allowed in the jail as far as it is needed:
  *
- *   it starts as the first process of new user, PID, mount, IPC, UTS, network and cgroup
- * namespaces; a tmpfs becomes its root, with only what it needs bound into it, read-only where it
- * can be: /image     the image, as a whole or in parts     /host/N   folders that the user mounts
- *     /store     where unnamed content files are made
+ *     /image     the image, as a whole or in parts; of the host's /etc only names that it shows
+ *     /host/N    folders and files that the user mounts
+ *     /store     the sandbox's own folder, for contents of files
  *     /shadow    a small tmpfs: the loader stub, and the tasks' host root
- *     /proc      of its own PID namespace
- *   the rest of the host's tree is detached: there is no path to it any more.
+ *     /proc      of its own PID namespace: processes, and nothing else
  *
- * setup_drop_privileges() comes last, when the tasks' init runs.
+ * The rest of the host's tree is detached: there is no path to it any more.
  */
 #pragma once
 
@@ -27,7 +27,7 @@ int setup_fail(struct setup_error *e, int error, const char *format, ...) _print
 struct world {
     struct hostfd image;   /* the directory of image=/dir; for the host image one with its parts */
     struct hostfd *mounts; /* one for each mount of the spec */
+    struct hostfd oom_score; /* /proc/self/oom_score_adj, to write to; for init_start() */
 };
 
 int setup_world(const struct spec *spec, struct world *ret, struct setup_error *e);
-int setup_drop_privileges(struct setup_error *e);

@@ -3,6 +3,7 @@
 
 #include "lib/base/buf.h"
 #include "lib/base/control.h"
+#include "lib/seal/report.h"
 
 #include <stdio.h>
 
@@ -157,6 +158,15 @@ static bool take_limit(struct spec_limits *l, const char *key, char *value)
     return !strcmp(key, "watch") && take_watch(l, value);
 }
 
+static bool take_allow_missing(struct spec *s, const char *name)
+{
+    enum seal_control c;
+    if (seal_control_find(name, &c) < 0 || !seal_control_may_miss(c))
+        return false;
+    s->allow_missing |= 1u << c;
+    return true;
+}
+
 static bool take_record(struct spec *s, const char *key, char *value)
 {
     const struct {
@@ -184,6 +194,10 @@ static bool take_record(struct spec *s, const char *key, char *value)
         return take_tmpfs(s, value);
     if (!strncmp(key, "mount.", 6))
         return take_mount(s, key, value);
+    if (!strcmp(key, "allow_missing"))
+        return take_allow_missing(s, value);
+    if (!strcmp(key, "speculation_barriers"))
+        return parse_flag(value, &s->speculation_barriers);
     if (!strcmp(key, "tty"))
         return parse_flag(value, &s->tty);
     if (!strcmp(key, "trace"))

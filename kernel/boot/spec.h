@@ -46,6 +46,8 @@ struct spec {
     struct spec_tmpfs *tmpfs;
     size_t tmpfs_count;
     bool tty, trace, null_input;
+    uint32_t allow_missing; /* bits by enum seal_control */
+    bool speculation_barriers;
     unsigned rows, columns;
     unsigned cpus; /* that programs are told of */
     struct spec_limits limits;

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+/* host calls: fstat fstatfs newfstatat */
 #include "kernel/boot/tree.h"
 
 #include "kernel/core/held.h"

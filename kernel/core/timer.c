@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+/* host calls: clock_gettime */
 #include "kernel/core/timer.h"
 
 #include <time.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+/* host calls: time */
 #include "kernel/event/sysv_sem.h"
 
 #include "kernel/core/kernel.h"

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+/* host calls: shmctl shmget time */
 #include "kernel/event/sysv_shm.h"
 
 #include "kernel/core/held.h"

@@ -5,6 +5,8 @@
  *
  * Deadlines are kept in the timer's own clock. The kernel's timers run on CLOCK_MONOTONIC, so when
  * one fires the own clock is asked again: CLOCK_REALTIME may have been set meanwhile.
+ *
+ * host calls: clock_gettime
  */
 #include "kernel/event/timerfd.h"
 

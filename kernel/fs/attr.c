@@ -2,6 +2,8 @@
 /*
  * Changing owners, modes, times and sizes: the rules of chmod(2), chown(2), utimensat(2) and
  * truncate(2), as Linux has them in setattr_prepare and notify_change (fs/attr.c of its sources).
+ *
+ * host calls: clock_gettime
  */
 #include "kernel/fs/change.h"
 #include "kernel/fs/notify.h"

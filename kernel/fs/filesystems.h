@@ -45,6 +45,12 @@ enum lower_verdict {
 struct lower_view {
     enum lower_verdict (*verdict)(const char *path); /* below the directory that has the view */
     bool (*shows_link)(const char *target);          /* of a link that is a LOWER_FILE */
+    /*
+     * Calls visit for each name that may show in the directory at path ("" for the one that has the
+     * view, else "a/b"), once, until it answers an error. The host's own listing is not asked for:
+     * the kernel need not be able to read it.
+     */
+    int (*list)(const char *path, int (*visit)(void *context, const char *name), void *context);
 };
 
 /*

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+/* host calls: clock_gettime */
 #include "kernel/fs/locks.h"
 #include "kernel/fs/notify.h"
 #include "kernel/fs/vfs.h"

@@ -12,23 +12,22 @@
  * Memory: what all of them hold is charged against the sandbox's memory here, page by page as it is
  * written through calls; what page faults add counts against the sandbox's limit, whoever enforces
  * that (core/held.h, or a cgroup).
+ *
+ * host calls: fallocate fcntl fstat ftruncate lseek memfd_create newfstatat pwrite64
  */
 #include "kernel/core/held.h"
 #include "kernel/core/kernel.h"
 #include "kernel/fs/filesystems.h"
 #include "kernel/fs/layer/content.h"
 #include "kernel/fs/layer/store.h"
+#include "kernel/host/newer.h"
 
 #include <linux/falloc.h>
 #include <linux/magic.h>
 #include <stdio.h>
-#include <sys/mman.h>
 
 #ifndef F_SEAL_EXEC
 #define F_SEAL_EXEC 0x0020 /* Linux 6.3 */
-#endif
-#ifndef MFD_NOEXEC_SEAL
-#define MFD_NOEXEC_SEAL 8U /* Linux 6.3 */
 #endif
 
 #define SEALS_OF_HOST (F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE | F_SEAL_FUTURE_WRITE)

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Permitted calls that this needs: clock_getcpuclockid (clock_getres), timer_create, timer_settime,
- * timer_delete, rt_sigprocmask, signalfd4, read.
+ * host calls: clock_getres read rt_sigprocmask signalfd4 timer_create timer_delete timer_settime
  */
 #include "kernel/host/alarm.h"
 

@@ -135,35 +135,27 @@ static bool is_same_action(const struct filter_entry *a, const struct filter_ent
 
 struct table {
     const struct filter_entry *entries;
-    const size_t *starts; /* of runs of numbers with the same action */
+    const uint32_t *starts; /* of runs of numbers with the same action */
     const struct filter_marks *marks;
 };
 
-/* A binary search over the runs. */
-static void emit_search(struct bpf *b, const struct table *t, size_t first, size_t count)
+static void emit_run(struct bpf *b, size_t i, const void *context)
 {
-    if (count == 1) {
-        emit_action(b, &t->entries[t->starts[first]], t->marks);
-        return;
-    }
-    size_t half = count / 2;
-    size_t jump = bpf_begin_jump_if_at_least(b, (uint32_t)t->starts[first + half]);
-    emit_search(b, t, first, half);
-    bpf_end_jump(b, jump);
-    emit_search(b, t, first + half, count - half);
+    const struct table *t = context;
+    emit_action(b, &t->entries[t->starts[i]], t->marks);
 }
 
 int filter_build(const struct filter_entry *entries, size_t count, struct filter_marks marks,
                  struct sock_filter *program, size_t capacity)
 {
     struct bpf b = {program, 0, capacity};
-    _cleanup_free_ size_t *starts = calloc(count, sizeof(*starts));
+    _cleanup_free_ uint32_t *starts = calloc(count, sizeof(*starts));
     if (!starts)
         return -ENOMEM;
     size_t runs = 0;
     for (size_t i = 0; i < count; i++)
         if (i == 0 || !is_same_action(&entries[i], &entries[i - 1]))
-            starts[runs++] = i;
+            starts[runs++] = (uint32_t)i;
     const struct table t = {entries, starts, &marks};
 
     bpf_emit_check_architecture(&b);
@@ -171,6 +163,6 @@ int filter_build(const struct filter_entry *entries, size_t count, struct filter
     /* x32 numbers have bit 30 set, and are over every number of ours like all unknown ones. */
     bpf_emit(&b, BPF_JMP | BPF_JGE | BPF_K, 0, 1, (uint32_t)count);
     bpf_emit_return(&b, SECCOMP_RET_ERRNO | ENOSYS);
-    emit_search(&b, &t, 0, runs);
+    bpf_emit_search(&b, starts, runs, emit_run, &t);
     return bpf_finish(&b);
 }

@@ -2,6 +2,8 @@
 /*
  * Host descriptors and guest addresses have types of their own, so that neither can be handed over
  * where the other, a guest's descriptor number, or a pointer of ours is meant.
+ *
+ * host calls: close
  */
 #pragma once
 

@@ -1,25 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The host layer on Linux. Permitted calls that this needs: ioctl (the seccomp ones), epoll_pwait2,
- * process_vm_readv, process_vm_writev, tgkill, pidfd_send_signal, prlimit64, openat + read below
- * /proc.
+ * The host layer on Linux.
+ *
+ * host calls: clock_getres clock_gettime ioctl openat pidfd_send_signal prlimit64
+ * process_vm_readv process_vm_writev read rt_sigreturn tgkill timer_create timer_settime tkill
  */
 #include "kernel/host/host.h"
+#include "kernel/host/newer.h"
 #include "kernel/host/overlap.h"
 #include "kernel/host/watch.h"
 
 #include <fcntl.h>
 #include <signal.h>
-#include <sys/ioctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <time.h>
-
-#ifndef SECCOMP_IOCTL_NOTIF_SET_FLAGS /* Linux 6.6 */
-#define SECCOMP_IOCTL_NOTIF_SET_FLAGS      SECCOMP_IOW(4, __u64)
-#define SECCOMP_USER_NOTIF_FD_SYNC_WAKE_UP (1UL << 0)
-#endif
 
 const struct host_ops *host = &host_linux;
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+/* host calls: clock_gettime epoll_ctl epoll_pwait2 ppoll */
 #include "kernel/host/watch.h"
 
 #include <poll.h>

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
+/* host calls: ioctl */
 #include "kernel/proc/account.h"
 
 #include "kernel/core/kernel.h"
 #include "kernel/host/host.h"
+#include "kernel/host/newer.h"
 
 #include <stdio.h>
-#include <sys/ioctl.h>
 
 static struct account_totals totals;
 
@@ -83,16 +84,6 @@ void account_sample(struct process *p)
     if (sample(p, &p->usage))
         add_to_totals(&totals, &p->usage);
 }
-
-/* struct pidfd_info and PIDFD_GET_INFO of Linux 6.15, linux/pidfd.h. */
-struct pidfd_info_exit {
-    uint64_t mask;
-    uint64_t cgroup_id;
-    uint32_t ids[11];
-    int32_t exit_code;
-};
-#define PIDFD_GET_INFO_EXIT _IOWR(0xFF, 11, struct pidfd_info_exit)
-#define PIDFD_INFO_EXIT     (1ULL << 3)
 
 int account_unexpected_end(const struct process *p)
 {

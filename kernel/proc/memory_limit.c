@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+/* host calls: madvise */
 #include "kernel/proc/memory_limit.h"
 
 #include "kernel/core/kernel.h"

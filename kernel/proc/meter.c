@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+/* host calls: clock_gettime */
 #include "kernel/proc/meter.h"
 
 #include "kernel/host/host.h"

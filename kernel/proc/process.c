@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+/* host calls: close fcntl fstat getdents64 newfstatat openat pidfd_open */
 #include "kernel/proc/process.h"
 
 #include "kernel/core/kernel.h"

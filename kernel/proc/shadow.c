@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+/* host calls: close fcntl fstat getdents64 linkat mkdirat newfstatat openat unlinkat */
 #include "kernel/proc/shadow.h"
 
 #include "kernel/core/kernel.h"

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+/* host calls: sysinfo */
 #include "kernel/proc/shared_memory.h"
 
 #include "kernel/core/kernel.h"

@@ -18,6 +18,8 @@
  * Everything in the frame but siginfo and uc_sigmask is the host's. A task may call
  * SYS_GLOVEBOX_SIGNAL and rt_sigreturn by itself with any arguments, or change its frame: it then
  * misleads only itself.
+ *
+ * host calls: fstatfs
  */
 #include "kernel/proc/signal_queue.h"
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+/* host calls: close fcntl fstat getdents64 newfstatat openat */
 #include "kernel/proc/space.h"
 
 #include "kernel/core/kernel.h"

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+/* host calls: clock_gettime */
 #include "kernel/proc/guest_timer.h"
 
 #include "kernel/core/kernel.h"

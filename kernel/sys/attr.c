@@ -2,6 +2,8 @@
 /*
  * Changing modes, owners and times: chmod(2), chown(2), utimensat(2). Who may do it is decided in
  * vfs_setattr(). xattr.c has the extended attributes.
+ *
+ * host calls: clock_gettime
  */
 #include "kernel/proc/process.h"
 #include "kernel/sys/args.h"

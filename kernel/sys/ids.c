@@ -2,6 +2,8 @@
 /*
  * System calls about who a process is: parents, groups and sessions, users and groups of users
  * (credentials(7)). Capabilities are in caps.c.
+ *
+ * host calls: sysinfo
  */
 #include "kernel/sys/handlers.h"
 

@@ -9,6 +9,8 @@
  *
  * What stays there is inert (no other call that takes a descriptor reaches the host) and saves
  * placing it again: a loader maps each library four times. fd_entry.host_slot says what it is.
+ *
+ * host calls: fstat newfstatat
  */
 #include "kernel/core/kernel.h"
 #include "kernel/host/host.h"

@@ -3,6 +3,8 @@
  * The few words every room uses: array sizes, overflow-checked sizes, cleanup attributes.
  *
  * Errors are negative errno throughout; an output argument is untouched on failure.
+ *
+ * host calls: close
  */
 #pragma once
 

@@ -17,7 +17,9 @@
  *   mount.guest=/path  then  mount.host=/path  mount.mode=ro|rw
  *   tmpfs=/path[:BYTES]             trace=1   (trace lines come as CONTROL_TRACE)
  *   null_input=0|1                  the program's standard input is the sandbox's /dev/null
- *   store=/dir                      where unnamed content files may be made
+ *   store=/dir                      the sandbox's own folder, where content files are made
+ *   allow_missing=NAME              a control of lib/seal/report.h that the host need not have
+ *   speculation_barriers=0|1        the host's mitigations for speculation, at their price
  *
  * Limits; programs are told the same numbers. 0 is "none" where not said otherwise:
  *   memory_bytes=N                  of all of the sandbox: programs, files in memory, the kernel
@@ -61,7 +63,8 @@ enum control_type {
                           is its process id, text its name */
     CONTROL_TOTALS,    /* before it obeys CONTROL_KILL, when the main program has not ended: usage
                           and wall_ns are set */
-    CONTROL_SEALED,    /* what holds the kernel process, once: text as lib/seal/report.h has it */
+    CONTROL_SEALED,    /* what holds the kernel process, once, before it looks at any byte of a
+                          guest's: text as lib/seal/report.h has it */
     /* starter -> kernel */
     CONTROL_WINDOW_SIZE, /* value = rows << 16 | columns */
     CONTROL_SIGNAL, /* value: to the main program's process group (with a tty: the foreground) */

@@ -42,17 +42,50 @@ void bpf_emit_check_architecture(struct bpf *b)
     bpf_emit_return(b, SECCOMP_RET_KILL_PROCESS);
 }
 
-size_t bpf_begin_jump_if_at_least(struct bpf *b, uint32_t k)
+/* Conditional jumps reach 255 instructions: beyond, this one leads over another that reaches all.
+ */
+static void lead_jump_here(struct bpf *b, size_t jump)
 {
-    bpf_emit(b, BPF_JMP | BPF_JGE | BPF_K, 0, 1, k);
-    bpf_emit(b, BPF_JMP | BPF_JA, 0, 0, 0);
-    return b->size - 1;
+    size_t over = b->size - jump - 1;
+    if (over <= UINT8_MAX) {
+        if (jump < b->capacity)
+            b->program[jump].jt = (uint8_t)over;
+        return;
+    }
+    bpf_emit(b, 0, 0, 0, 0);
+    if (b->size > b->capacity)
+        return;
+    struct sock_filter *at = &b->program[jump + 1];
+    memmove(at + 1, at, over * sizeof(*at));
+    *at = (struct sock_filter){BPF_JMP | BPF_JA, 0, 0, (uint32_t)over};
+    at[-1].jf = 1;
 }
 
-void bpf_end_jump(struct bpf *b, size_t jump)
+struct search {
+    const uint32_t *starts;
+    void (*leaf)(struct bpf *b, size_t i, const void *context);
+    const void *context;
+};
+
+static void emit_half(struct bpf *b, const struct search *s, size_t first, size_t count)
 {
-    if (jump < b->capacity)
-        b->program[jump].k = (uint32_t)(b->size - jump - 1);
+    if (count == 1) {
+        s->leaf(b, first, s->context);
+        return;
+    }
+    size_t half = count / 2, jump = b->size;
+    bpf_emit(b, BPF_JMP | BPF_JGE | BPF_K, 0, 0, s->starts[first + half]);
+    emit_half(b, s, first, half);
+    lead_jump_here(b, jump);
+    emit_half(b, s, first + half, count - half);
+}
+
+void bpf_emit_search(struct bpf *b, const uint32_t *starts, size_t count,
+                     void (*leaf)(struct bpf *b, size_t i, const void *context),
+                     const void *context)
+{
+    const struct search s = {starts, leaf, context};
+    emit_half(b, &s, 0, count);
 }
 
 int bpf_finish(const struct bpf *b)

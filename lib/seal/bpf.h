@@ -30,11 +30,12 @@ void bpf_emit_load_upper(struct bpf *b, int i);
 void bpf_emit_check_architecture(struct bpf *b);
 
 /*
- * A jump when the loaded word is k or more, however far: those of BPF reach 255 instructions. What
- * is written until bpf_end_jump() is what is jumped over.
+ * A binary search for the loaded word: goes on in what leaf(b, i, context) writes for the last i of
+ * which starts[i] is not over the word (or 0). Each leaf must end in returns. starts rise.
  */
-size_t bpf_begin_jump_if_at_least(struct bpf *b, uint32_t k);
-void bpf_end_jump(struct bpf *b, size_t jump);
+void bpf_emit_search(struct bpf *b, const uint32_t *starts, size_t count,
+                     void (*leaf)(struct bpf *b, size_t i, const void *context),
+                     const void *context);
 
 /* The number of instructions, or -E2BIG when they did not all fit. */
 int bpf_finish(const struct bpf *b);

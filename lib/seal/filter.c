@@ -18,12 +18,6 @@ static void emit_test(struct bpf *b, const struct seal_check *c)
         bpf_emit(b, BPF_JMP | BPF_JSET | BPF_K, 0, 1, ~c->values[0]);
         bpf_emit_return(b, SECCOMP_RET_KILL_PROCESS);
         return;
-    case SEAL_NONE_OF:
-        for (size_t i = 0; i < c->count; i++) {
-            bpf_emit(b, BPF_JMP | BPF_JEQ | BPF_K, 0, 1, c->values[i]);
-            bpf_emit_return(b, SECCOMP_RET_KILL_PROCESS);
-        }
-        return;
     }
 }
 
@@ -39,37 +33,24 @@ static void emit_check(struct bpf *b, const struct seal_check *c)
 }
 
 struct lists {
-    const int *calls;
+    const uint32_t *calls;
     const struct seal_check *checks;
     size_t check_count;
 };
 
-/* The loaded number is not over that of the last call here, and over that of the one before. */
-static void emit_call(struct bpf *b, const struct lists *l, int nr)
+static void emit_call(struct bpf *b, size_t i, const void *context)
 {
-    bpf_emit(b, BPF_JMP | BPF_JEQ | BPF_K, 1, 0, (uint32_t)nr);
+    const struct lists *l = context;
+    uint32_t nr = l->calls[i];
+    bpf_emit(b, BPF_JMP | BPF_JEQ | BPF_K, 1, 0, nr);
     bpf_emit_return(b, SECCOMP_RET_KILL_PROCESS);
-    for (size_t i = 0; i < l->check_count; i++)
-        if (l->checks[i].nr == nr)
-            emit_check(b, &l->checks[i]);
+    for (size_t c = 0; c < l->check_count; c++)
+        if (l->checks[c].nr == nr)
+            emit_check(b, &l->checks[c]);
     bpf_emit_return(b, SECCOMP_RET_ALLOW);
 }
 
-/* A binary search. */
-static void emit_search(struct bpf *b, const struct lists *l, size_t first, size_t count)
-{
-    if (count == 1) {
-        emit_call(b, l, l->calls[first]);
-        return;
-    }
-    size_t half = count / 2;
-    size_t jump = bpf_begin_jump_if_at_least(b, (uint32_t)l->calls[first + half]);
-    emit_search(b, l, first, half);
-    bpf_end_jump(b, jump);
-    emit_search(b, l, first + half, count - half);
-}
-
-static bool is_listed(const int *calls, size_t count, int nr)
+static bool is_listed(const uint32_t *calls, size_t count, uint32_t nr)
 {
     for (size_t i = 0; i < count; i++)
         if (calls[i] == nr)
@@ -77,11 +58,11 @@ static bool is_listed(const int *calls, size_t count, int nr)
     return false;
 }
 
-static bool are_valid(const int *calls, size_t call_count, const struct seal_check *checks,
+static bool are_valid(const uint32_t *calls, size_t call_count, const struct seal_check *checks,
                       size_t check_count)
 {
     for (size_t i = 0; i < call_count; i++)
-        if (calls[i] < 0 || (i > 0 && calls[i] <= calls[i - 1]))
+        if (i > 0 && calls[i] <= calls[i - 1])
             return false;
     for (size_t i = 0; i < check_count; i++)
         if (checks[i].argument < 0 || checks[i].argument > 5 || checks[i].count == 0 ||
@@ -90,7 +71,7 @@ static bool are_valid(const int *calls, size_t call_count, const struct seal_che
     return call_count > 0;
 }
 
-int seal_filter_build(const int *calls, size_t call_count, const struct seal_check *checks,
+int seal_filter_build(const uint32_t *calls, size_t call_count, const struct seal_check *checks,
                       size_t check_count, struct sock_filter *program, size_t capacity)
 {
     struct bpf b = {program, 0, capacity};
@@ -99,7 +80,7 @@ int seal_filter_build(const int *calls, size_t call_count, const struct seal_che
         return -EINVAL;
     bpf_emit_check_architecture(&b);
     bpf_emit_load_number(&b);
-    emit_search(&b, &l, 0, call_count);
+    bpf_emit_search(&b, calls, call_count, emit_call, &l);
     return bpf_finish(&b);
 }
 

@@ -15,11 +15,10 @@
 enum seal_test {
     SEAL_ANY_OF,    /* the register is one of the values */
     SEAL_NO_OTHERS, /* it has no bits beside those of the first value */
-    SEAL_NONE_OF,   /* it is none of the values */
 };
 
 struct seal_check {
-    int nr;
+    uint32_t nr;
     int argument; /* 0 to 5 */
     enum seal_test test;
     const uint32_t *values;
@@ -38,7 +37,7 @@ struct seal_check {
  * must all hold, and each is of a call on the list. The number of instructions, -E2BIG, or -EINVAL
  * when a list is not as said here.
  */
-int seal_filter_build(const int *calls, size_t call_count, const struct seal_check *checks,
+int seal_filter_build(const uint32_t *calls, size_t call_count, const struct seal_check *checks,
                       size_t check_count, struct sock_filter *program, size_t capacity);
 
 /*

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """What can be seen without running anything: directions of includes, format, lengths, headers of files,
-the table of system calls and its page."""
+the table of system calls and its page, the calls that the kernel itself may make."""
 import os
 import shutil
 import subprocess
 
-from common import ROOT, detail, run, say, wanted
+from common import BUILD, ROOT, detail, run, say, wanted
 
 LINES_MAX = 1000
 FOLDERS = ("abi", "bench", "cli", "include", "kernel", "lib", "probes", "sandbox", "tests", "tools")
@@ -45,6 +45,13 @@ def check_syscalls():
     return [line for line in done.output.split("\n") if line]
 
 
+def check_host_calls():
+    """With what the kernel was linked from, where it was built without sanitizers."""
+    built = [BUILD] if os.path.isdir(os.path.join(BUILD, "kernel/glovebox-kernel.p")) else []
+    done = run(["tools/host_calls", "--check", *built], 60, cwd=ROOT)
+    return [line for line in done.output.split("\n") if line]
+
+
 def check_format():
     formatter = shutil.which("clang-format-14")
     if not formatter:
@@ -67,6 +74,7 @@ def check_license():
 
 def main():
     for name, check in (("includes", check_includes), ("syscall_table", check_syscalls),
+                        ("host_calls", check_host_calls),
                         ("format", check_format), ("length", check_length),
                         ("license", check_license)):
         if wanted(name):

@@ -406,7 +406,20 @@ static bool is_link_beside(const char *target)
     return !strchr(target, '/');
 }
 
-static const struct lower_view part_view = {part_of_tree, is_link_beside};
+static int list_parts(const char *path, int (*visit)(void *context, const char *name),
+                      void *context)
+{
+    static const char *const names[] = {
+        "shown",    "link", "way-out", "part", "whole", "file-for-a-folder", "folder-for-a-file",
+        "not-there"};
+    size_t count = *path ? 1 : sizeof(names) / sizeof(names[0]);
+    int r = 0;
+    for (size_t i = 0; i < count && r == 0; i++)
+        r = visit(context, names[i]);
+    return r;
+}
+
+static const struct lower_view part_view = {part_of_tree, is_link_beside, list_parts};
 
 TEST(of_a_folder_with_a_view_the_rest_is_not_there)
 {

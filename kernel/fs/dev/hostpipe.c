@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+/* host calls: ioctl poll read restart_syscall write */
 #include "kernel/fs/dev/hostpipe.h"
 
 #include "kernel/core/traffic.h"

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+/* host calls: close fallocate fstat lseek newfstatat pread64 pwritev2 sync_file_range */
 #include "kernel/fs/hostdir/hostdir.h"
 #include "kernel/fs/layer/content.h"
 

@@ -3,6 +3,8 @@
  * Listing of host folders. The host's own cookies can't be given out (they may be any 64-bit
  * number), so the names are taken all at once when a listing begins, and a cookie is a place among
  * them.
+ *
+ * host calls: getdents64
  */
 #include "kernel/fs/hostdir/hostdir.h"
 

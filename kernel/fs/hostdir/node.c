@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+/* host calls: close fstat newfstatat openat openat2 prlimit64 */
 #include "kernel/fs/hostdir/hostdir.h"
 
 #include "kernel/core/kernel.h"
@@ -6,6 +7,7 @@
 #include <fcntl.h>
 #include <linux/openat2.h>
 #include <stdio.h>
+#include <sys/auxv.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 
@@ -21,8 +23,9 @@ void hostdir_fill(struct inode *i, const struct stat *st)
 {
     i->ino = st->st_ino;
     i->mode = st->st_mode;
-    i->uid = st->st_uid == geteuid() ? owners.own_uid : owners.other_uid;
-    i->gid = st->st_gid == getegid() ? owners.own_gid : owners.other_gid;
+    /* The ids that the process was started with, which are those it has: no call to the host. */
+    i->uid = st->st_uid == getauxval(AT_EUID) ? owners.own_uid : owners.other_uid;
+    i->gid = st->st_gid == getauxval(AT_EGID) ? owners.own_gid : owners.other_gid;
     i->nlink = (uint32_t)st->st_nlink;
     i->rdev = st->st_rdev;
     i->size = st->st_size;

@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+/*
+ * host calls: fchmodat fcntl fstat fstatfs ftruncate linkat mkdirat newfstatat openat readlinkat
+ * renameat renameat2 symlinkat unlinkat utimensat
+ */
 #include "kernel/core/kernel.h"
 #include "kernel/fs/hostdir/hostdir.h"
 
@@ -373,8 +377,6 @@ int hostdir_super_new(struct hostfd dir, bool read_only, struct super **ret)
     struct statfs st;
     if (fstatfs(dir.n, &st) == 0)
         s->magic = st.f_type;
-    /* Modes come with the guest's own mask applied. */
-    umask(0);
     fs->root = dir;
     s->private = fs;
     s->read_only = read_only;

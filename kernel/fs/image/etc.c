@@ -2,13 +2,17 @@
 /*
  * /etc of the host image: who there is and where names come from is made up; what programs of the
  * host's /usr can't do without is the host's.
+ *
+ * host calls: newfstatat openat
  */
 #include "kernel/core/kernel.h"
 #include "kernel/fs/image/host.h"
 #include "lib/base/buf.h"
 
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
+#include <sys/stat.h>
 
 #define MADE_UP_MAX 16384
 
@@ -24,8 +28,9 @@ static int add_text(struct dentry *etc, const char *name, mode_t mode, struct bu
 static int add_users(const struct image_host_options *o, struct dentry *etc)
 {
     struct buf passwd = BUF_INIT(MADE_UP_MAX), group = BUF_INIT(MADE_UP_MAX);
-    const char *shell =
-        faccessat(o->root.n, "usr/bin/bash", X_OK, 0) == 0 ? "/bin/bash" : "/bin/sh";
+    struct stat st;
+    bool has_bash = fstatat(o->root.n, "usr/bin/bash", &st, 0) == 0 && (st.st_mode & S_IXOTH) != 0;
+    const char *shell = has_bash ? "/bin/bash" : "/bin/sh";
     buf_printf(&passwd,
                "root:x:0:0:root:/root:%s\n"
                "daemon:x:1:1:daemon:/usr/sbin:/usr/sbin/nologin\n"
@@ -197,10 +202,34 @@ static const char *const directories[] = {
     "R",
     "maven/logging",
     "skel",
+    /* What carries a version in its name: of the releases that are about. */
+    "python3",
+    "python3.9",
+    "python3.10",
+    "python3.11",
+    "python3.12",
+    "python3.13",
+    "python3.14",
+    "python3.15",
+    "java-8-openjdk",
+    "java-11-openjdk",
+    "java-17-openjdk",
+    "java-21-openjdk",
+    "java-25-openjdk",
+    "ImageMagick-6",
+    "ImageMagick-7",
 };
 
-/* Directories that carry a version in their name. */
-static const char *const versioned[] = {"python3", "java-", "ImageMagick-"};
+/* All of them, one after the other; NULL past the last. */
+static const char *listed(size_t i)
+{
+    if (i < ARRAY_SIZE(files))
+        return files[i];
+    i -= ARRAY_SIZE(files);
+    if (i < ARRAY_SIZE(directories))
+        return directories[i];
+    return NULL;
+}
 
 static bool is_in(const char *const *list, size_t count, const char *path)
 {
@@ -228,13 +257,65 @@ static enum lower_verdict verdict(const char *path)
     if (leads_into(files, ARRAY_SIZE(files), path) ||
         leads_into(directories, ARRAY_SIZE(directories), path))
         return LOWER_PARTLY;
-    for (size_t i = 0; i < ARRAY_SIZE(versioned); i++)
-        if (!strncmp(path, versioned[i], strlen(versioned[i])) && !strchr(path, '/'))
-            return LOWER_WHOLE;
     return LOWER_HIDDEN;
 }
 
-static const struct lower_view view = {verdict, link_is_shown};
+/* What follows the directory at path in an entry; NULL when the entry does not lie in it. */
+static const char *below(const char *entry, const char *path)
+{
+    size_t length = strlen(path);
+    if (length == 0)
+        return entry;
+    return !strncmp(entry, path, length) && entry[length] == '/' ? entry + length + 1 : NULL;
+}
+
+static bool was_listed(size_t end, const char *path, const char *name, size_t length)
+{
+    for (size_t i = 0; i < end; i++) {
+        const char *other = below(listed(i), path);
+        if (other && strcspn(other, "/") == length && !strncmp(other, name, length))
+            return true;
+    }
+    return false;
+}
+
+static int list(const char *path, int (*visit)(void *context, const char *name), void *context)
+{
+    const char *entry;
+    for (size_t i = 0; (entry = listed(i)); i++) {
+        char name[NAME_MAX + 1];
+        const char *at = below(entry, path);
+        size_t length = at ? strcspn(at, "/") : 0;
+        if (length == 0 || was_listed(i, path, at, length))
+            continue;
+        memcpy(name, at, length);
+        name[length] = '\0';
+        int r = visit(context, name);
+        if (r < 0)
+            return r;
+    }
+    return 0;
+}
+
+static const struct lower_view view = {verdict, link_is_shown, list};
+
+int image_etc_visit(struct hostfd etc, int (*shown)(struct hostfd fd, bool whole, void *context),
+                    void *context)
+{
+    const char *path;
+    for (size_t i = 0; (path = listed(i)); i++) {
+        bool whole = i >= ARRAY_SIZE(files);
+        struct hostfd fd = {
+            openat(etc.n, path, O_PATH | O_CLOEXEC | O_NOFOLLOW | (whole ? O_DIRECTORY : 0))};
+        if (!hostfd_is_open(fd))
+            continue;
+        int r = shown(fd, whole, context);
+        hostfd_close(&fd);
+        if (r < 0)
+            return r;
+    }
+    return 0;
+}
 
 static int add_etc(const struct image_host_options *o, struct dentry *root, struct dentry **ret)
 {

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+/* host calls: fstat newfstatat openat2 readlinkat */
 #include "kernel/fs/image/host.h"
 
 #include <linux/openat2.h>

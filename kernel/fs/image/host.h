@@ -32,6 +32,13 @@ struct image_host_options {
  */
 int image_host_build(const struct image_host_options *options, struct dentry *root);
 
+/*
+ * Calls shown for each file and directory (whole: all below it) of the host's /etc that the image
+ * may show, with an O_PATH descriptor that is closed afterwards, until it answers an error.
+ */
+int image_etc_visit(struct hostfd etc, int (*shown)(struct hostfd fd, bool whole, void *context),
+                    void *context);
+
 /* ---- between host.c and etc.c ---- */
 
 /* Makes /etc in root. */

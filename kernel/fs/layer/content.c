@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+/* host calls: close copy_file_range fallocate fstat ftruncate lseek newfstatat pread64 pwrite64 */
 #include "kernel/fs/layer/content.h"
 
 #include "kernel/core/limits.h"

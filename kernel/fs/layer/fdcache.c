@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+/* host calls: close prlimit64 */
 #include "kernel/fs/layer/fdcache.h"
 
 #include <sys/resource.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+/* host calls: close fstat getdents64 newfstatat openat2 readlinkat */
 #include "kernel/fs/layer/lower.h"
 
 #include <dirent.h>
@@ -193,7 +194,7 @@ static int list_entry_checked(struct lower *l, const struct dirent64 *e,
     if (strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0)
         return 0;
     uint8_t type = e->d_type;
-    if (type == DT_UNKNOWN || l->view) {
+    if (type == DT_UNKNOWN) {
         struct stat st;
         if (lower_stat(l, e->d_name, &st) < 0)
             return 0;
@@ -204,10 +205,40 @@ static int list_entry_checked(struct lower *l, const struct dirent64 *e,
     return entry(context, e->d_name, e->d_ino, type);
 }
 
+struct view_listing {
+    struct lower *dir;
+    int (*entry)(void *, const char *, uint64_t, uint8_t);
+    void *context;
+};
+
+static int list_shown_name(void *context, const char *name)
+{
+    const struct view_listing *v = context;
+    struct stat st;
+    if (lower_stat(v->dir, name, &st) < 0)
+        return 0;
+    return v->entry(v->context, name, st.st_ino, IFTODT(st.st_mode));
+}
+
+static int list_view(struct lower *l, int (*entry)(void *, const char *, uint64_t, uint8_t),
+                     void *context)
+{
+    char path[VIEW_PATH_MAX] = "";
+    struct view_listing v = {l, entry, context};
+    if (!append_path(l, path, sizeof(path)))
+        return -ENAMETOOLONG;
+    size_t length = strlen(path);
+    if (length > 0)
+        path[length - 1] = '\0';
+    return l->view->list(path, list_shown_name, &v);
+}
+
 int lower_list(struct lower *l,
                int (*entry)(void *context, const char *name, uint64_t ino, uint8_t d_type),
                void *context)
 {
+    if (l->view)
+        return list_view(l, entry, context);
     int dir = lower_open(l);
     if (dir < 0)
         return dir;

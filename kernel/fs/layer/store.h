@@ -2,9 +2,8 @@
 /*
  * Files of the store: unnamed, or named by number while their descriptor is closed.
  *
- * kernel.store_dir is a folder that others use too, so what needs a name gets it in a folder of the
- * sandbox's own, made at first need. It is locked (flock) as long as the kernel lives: what a
- * killed one left behind is removed by the next kernel that starts there.
+ * kernel.store_dir is the sandbox's own folder. Its starter made it, and removes it with all that
+ * is in it when the kernel is gone (sandbox/store.h).
  */
 #pragma once
 
@@ -23,8 +22,3 @@ void store_unlink(uint64_t number);
 /* A read-only descriptor of what fd is open on. */
 int store_reopen_read_only(int fd);
 uint64_t store_next_number(void);
-
-/* Removes the folders of kernels that are gone. At start-up; failures do no harm. */
-void store_sweep(void);
-/* Removes the own folder, at the end. */
-void store_remove(void);

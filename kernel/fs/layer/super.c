@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * The layer as a whole, and what the kernel puts into it at start-up.
+ *
+ * host calls: fstat fstatfs newfstatat
  */
 #include "kernel/core/kernel.h"
 #include "kernel/fs/layer/layer.h"

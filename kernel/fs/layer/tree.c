@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * Names of the layer: looking up below, making, removing and moving them.
+ *
+ * host calls: fstat newfstatat
  */
 #include "kernel/fs/layer/layer.h"
 

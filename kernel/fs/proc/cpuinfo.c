@@ -3,11 +3,12 @@
  * /proc/cpuinfo: as many processors as the sandbox has, of the host's model. Model and flags are
  * what the CPUID instruction tells any program anyway; numbers, topology and speed are the
  * sandbox's own.
+ *
+ * host calls: read
  */
 #include "kernel/fs/proc/proc.h"
 
 #include "kernel/core/kernel.h"
-#include "kernel/host/host.h"
 
 #define HOST_CPUINFO_MAX_BYTES (4u * 1024 * 1024)
 
@@ -19,6 +20,13 @@ static struct {
     char bogomips[32], mhz[32];
 } cpu;
 
+static struct hostfd source = {-1};
+
+void proc_set_host_cpuinfo(struct hostfd file)
+{
+    source = file;
+}
+
 /* Keeps a decimal fraction; anything else becomes "0.000". */
 static void check_fraction(char *text)
 {
@@ -27,7 +35,7 @@ static void check_fraction(char *text)
         strcpy(text, "0.000");
 }
 
-void proc_set_host_cpuinfo(const char *text, size_t size)
+static void parse(const char *text, size_t size)
 {
     /* The first processor's block only. */
     const char *block_end = memmem(text, size, "\n\n", 2);
@@ -55,11 +63,24 @@ void proc_set_host_cpuinfo(const char *text, size_t size)
     cpu.known = true;
 }
 
+static size_t read_source(char *text, size_t size)
+{
+    size_t done = 0;
+    while (done < size) {
+        ssize_t n = read(source.n, text + done, size - done);
+        if (n <= 0)
+            break;
+        done += (size_t)n;
+    }
+    return done;
+}
+
 static void learn(void)
 {
     _cleanup_free_ char *text = malloc(HOST_CPUINFO_MAX_BYTES);
-    ssize_t size = text ? host->read_proc("cpuinfo", text, HOST_CPUINFO_MAX_BYTES) : -ENOMEM;
-    proc_set_host_cpuinfo(size > 0 ? text : "", size > 0 ? (size_t)size : 0);
+    size_t size = text && hostfd_is_open(source) ? read_source(text, HOST_CPUINFO_MAX_BYTES) : 0;
+    parse(size > 0 ? text : "", size);
+    hostfd_close(&source);
 }
 
 int proc_show_cpuinfo(const struct pseudo_node *n, struct buf *b)

@@ -20,9 +20,12 @@
 #define PROC_TICKS_PER_SECOND 100 /* USER_HZ */
 #define PROC_KIB_PER_PAGE     (GUEST_PAGE_SIZE / 1024)
 
-/* Set by start-up before the kernel is jailed; asked for at first use from host->read_proc if not.
+/*
+ * The host's /proc/cpuinfo, opened before the kernel is jailed (taken over): the kernel's own /proc
+ * has nothing but processes. Read when a program asks for the first time, since that may take the
+ * host milliseconds.
  */
-void proc_set_host_cpuinfo(const char *text, size_t size);
+void proc_set_host_cpuinfo(struct hostfd file);
 
 /* What all processes use together, as of at most a quarter of a second ago. Borrowed, never NULL.
  */

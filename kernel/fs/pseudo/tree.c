@@ -4,6 +4,8 @@
  *
  * Cookies of a listing: "." and ".." as everywhere, then the names of the table in its order, then
  * the numbered names by their number, so that they stay what they are while others come and go.
+ *
+ * host calls: sysinfo
  */
 #include "kernel/fs/pseudo/pseudo.h"
 

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sandbox/store.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <sys/file.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <time.h>
+
+#define FOLDER_PREFIX ".glovebox-"
+/* Younger ones may be between their making and their locking. */
+#define SWEEP_AGE_SECONDS 60
+
+int store_make(struct store *s, const char *parent, struct sandbox_error *e)
+{
+    uint64_t number;
+    if (getrandom(&number, sizeof(number), 0) != sizeof(number) ||
+        (size_t)snprintf(s->path, sizeof(s->path), "%s/" FOLDER_PREFIX "%016" PRIx64, parent,
+                         number) >= sizeof(s->path))
+        return sandbox_error_set(e, -ENAMETOOLONG,
+                                 "files of sandboxes: the path of %s is too long; set TMPDIR to "
+                                 "another directory",
+                                 parent);
+    bool is_made = mkdir(s->path, 0700) == 0;
+    if (is_made)
+        s->folder = open(s->path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (s->folder >= 0 && flock(s->folder, LOCK_EX | LOCK_NB) == 0)
+        return 0;
+    int error = errno;
+    if (is_made)
+        rmdir(s->path);
+    base_closep(&s->folder);
+    s->folder = -1;
+    return sandbox_error_set(e, -error,
+                             "files of sandboxes: a folder in %s: %s; set TMPDIR to a directory "
+                             "with room that you may write to",
+                             parent, strerror(error));
+}
+
+/* All files of an open folder: the kernel makes no folders in it, and its jail lets it make none.
+ */
+static void empty_folder(int fd)
+{
+    int copy = openat(fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    DIR *dir = copy >= 0 ? fdopendir(copy) : NULL;
+    const struct dirent *e;
+    if (!dir) {
+        base_closep(&copy);
+        return;
+    }
+    while ((e = readdir(dir)))
+        unlinkat(fd, e->d_name, 0);
+    closedir(dir);
+}
+
+void store_remove(struct store *s)
+{
+    if (s->folder < 0)
+        return;
+    if (rmdir(s->path) < 0 && errno == ENOTEMPTY) {
+        empty_folder(s->folder);
+        rmdir(s->path);
+    }
+    base_closep(&s->folder);
+    s->folder = -1;
+}
+
+static void sweep_one(int parent, const char *name)
+{
+    struct stat st;
+    _cleanup_close_ int fd = openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (fd < 0 || fstat(fd, &st) < 0 || st.st_uid != geteuid() ||
+        st.st_mtime > time(NULL) - SWEEP_AGE_SECONDS || flock(fd, LOCK_EX | LOCK_NB) < 0)
+        return;
+    empty_folder(fd);
+    unlinkat(parent, name, AT_REMOVEDIR);
+}
+
+void store_sweep(const struct store *s)
+{
+    char parent[PATH_MAX];
+    snprintf(parent, sizeof(parent), "%s", s->path);
+    char *slash = strrchr(parent, '/');
+    if (s->folder < 0 || !slash)
+        return;
+    *slash = '\0';
+    DIR *dir = opendir(parent);
+    const struct dirent *e;
+    if (!dir)
+        return;
+    while ((e = readdir(dir)))
+        if (!strncmp(e->d_name, FOLDER_PREFIX, strlen(FOLDER_PREFIX)))
+            sweep_one(dirfd(dir), e->d_name);
+    closedir(dir);
+}

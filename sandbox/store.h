@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * The folder of a sandbox's own on the host's disk, in which its kernel keeps contents of files:
+ * nearly always files without a name. The kernel sees nothing of the folder's parent, so that it is
+ * made and removed here.
+ *
+ * It is locked (flock(2)) for as long as the starter lives: what one that was killed left behind is
+ * removed by the next one that starts there.
+ */
+#pragma once
+
+#include "sandbox/error.h"
+
+#include <limits.h>
+
+struct store {
+    int folder; /* locked; -1: none */
+    char path[PATH_MAX];
+};
+
+/* Makes it in the folder `parent`. 0, or negative errno and the sentence. */
+int store_make(struct store *s, const char *parent, struct sandbox_error *e);
+
+/* Removes it with what is in it, when nobody writes to it any more. */
+void store_remove(struct store *s);
+
+/* Removes the folders beside it whose starters are gone. Failures do no harm. */
+void store_sweep(const struct store *s);
