@@ -15,9 +15,13 @@
 /* Beside those that the sandbox's kernel counts: itself, the init, and tasks that have ended for it
  * and not yet for the host. */
 #define PIDS_MORE 64
-/* A task that has ended is in its group until the host has switched away from it. */
-#define REMOVE_TRIES   20
-#define REMOVE_STEP_NS NSEC_PER_MSEC
+/*
+ * A task that has ended is in its group until the host has switched away from it: of many with much
+ * memory, on a busy machine, that can take a while.
+ */
+#define REMOVE_TRIES       20
+#define REMOVE_TRIES_OF_US 2000
+#define REMOVE_STEP_NS     NSEC_PER_MSEC
 
 static const char *const names[CGROUP_CONTROLLER_COUNT] = {
     [CGROUP_MEMORY] = "memory",
@@ -407,10 +411,10 @@ int cgroup_read_memory(const struct cgroup *c, struct cgroup_memory *ret)
     return -ENOENT;
 }
 
-bool cgroup_remove_path(const char *path)
+static bool remove_path(const char *path, int tries)
 {
     const struct timespec step = {.tv_nsec = REMOVE_STEP_NS};
-    for (int i = 0; i < REMOVE_TRIES; i++) {
+    for (int i = 0; i < tries; i++) {
         if (rmdir(path) == 0 || errno == ENOENT)
             return true;
         if (errno != EBUSY)
@@ -420,6 +424,11 @@ bool cgroup_remove_path(const char *path)
     return false;
 }
 
+bool cgroup_remove_path(const char *path)
+{
+    return remove_path(path, REMOVE_TRIES);
+}
+
 bool cgroup_remove(struct cgroup *c)
 {
     bool all = true;
@@ -427,7 +436,7 @@ bool cgroup_remove(struct cgroup *c)
     for (size_t i = 0; i < c->count; i++) {
         if (!c->groups[i].is_made)
             continue;
-        c->groups[i].is_made = !cgroup_remove_path(c->groups[i].path);
+        c->groups[i].is_made = !remove_path(c->groups[i].path, REMOVE_TRIES_OF_US);
         all &= !c->groups[i].is_made;
     }
     return all;
