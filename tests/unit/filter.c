@@ -5,6 +5,7 @@
 #include "kernel/arch/x86_64/arch.h"
 #include "kernel/host/filter.h"
 #include "tests/harness/harness.h"
+#include "tests/unit/bpf_machine.h"
 
 #include <linux/audit.h>
 #include <linux/futex.h>
@@ -39,49 +40,6 @@ static const struct filter_marks marks = {.handler = 0x1122334455667788, .map = 
 static struct sock_filter program[FILTER_MAX_INSTRUCTIONS];
 static int program_size;
 
-static uint32_t load(const struct seccomp_data *data, uint32_t offset)
-{
-    uint32_t word = 0;
-    ASSERT_TRUE(offset + sizeof(word) <= sizeof(*data));
-    memcpy(&word, (const char *)data + offset, sizeof(word));
-    return word;
-}
-
-static bool jump_is_taken(const struct sock_filter *f, uint32_t a)
-{
-    switch (BPF_OP(f->code)) {
-    case BPF_JEQ:
-        return a == f->k;
-    case BPF_JGE:
-        return a >= f->k;
-    case BPF_JSET:
-        return (a & f->k) != 0;
-    default:
-        harness_fail(__FILE__, __LINE__, "a jump that the test knows nothing of: %#x", f->code);
-        return false;
-    }
-}
-
-static uint32_t decide(const struct seccomp_data *data)
-{
-    uint32_t a = 0;
-    for (int at = 0; at < program_size; at++) {
-        const struct sock_filter *f = &program[at];
-        if (BPF_CLASS(f->code) == BPF_RET)
-            return f->k;
-        else if (BPF_CLASS(f->code) == BPF_LD)
-            a = load(data, f->k);
-        else if (BPF_CLASS(f->code) == BPF_ALU)
-            a &= f->k;
-        else if (f->code == (BPF_JMP | BPF_JA))
-            at += (int)f->k;
-        else
-            at += jump_is_taken(f, a) ? f->jt : f->jf;
-    }
-    harness_fail(__FILE__, __LINE__, "the program has no end");
-    return SECCOMP_RET_KILL_PROCESS;
-}
-
 static uint32_t decide_call(int nr, const uint64_t args[6])
 {
     struct seccomp_data data = {.nr = nr, .arch = ARCH_AUDIT};
@@ -89,7 +47,7 @@ static uint32_t decide_call(int nr, const uint64_t args[6])
         program_size = filter_build(entries, NR_COUNT, marks, program, FILTER_MAX_INSTRUCTIONS);
     ASSERT_GT(program_size, 0);
     memcpy(data.args, args, sizeof(data.args));
-    return decide(&data);
+    return bpf_machine_run(program, program_size, &data);
 }
 
 static uint32_t decide_mmap(uint64_t flags, uint64_t fd)
@@ -120,7 +78,7 @@ TEST(another_architecture_ends_the_process)
     const uint64_t none[6] = {0};
     struct seccomp_data data = {.nr = NR_ALWAYS, .arch = AUDIT_ARCH_I386};
     decide_call(NR_ALWAYS, none);
-    EXPECT_EQ(decide(&data), SECCOMP_RET_KILL_PROCESS);
+    EXPECT_EQ(bpf_machine_run(program, program_size, &data), SECCOMP_RET_KILL_PROCESS);
 }
 
 TEST(anonymous_memory_is_the_hosts)
@@ -190,7 +148,7 @@ TEST(numbers_of_other_processors_are_not_shown)
     EXPECT_EQ(decide_call(NR_RSEQ, none), SECCOMP_RET_ALLOW);
     few.hides_processors = true;
     ASSERT_GT(filter_build(entries, NR_COUNT, few, program, FILTER_MAX_INSTRUCTIONS), 0);
-    EXPECT_EQ(decide(&data), SECCOMP_RET_ERRNO | ENOSYS);
+    EXPECT_EQ(bpf_machine_run(program, program_size, &data), SECCOMP_RET_ERRNO | ENOSYS);
 }
 
 TEST(too_little_room_is_told)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "lib/base/control.h"
 #include "sandbox/host.h"
+#include "sandbox/jail.h"
 #include "sandbox/notices.h"
 #include "sandbox/relay.h"
 #include "sandbox/run.h"
@@ -443,4 +444,32 @@ TEST(a_full_disk_is_an_error)
     EXPECT_TRUE(r.done);
     EXPECT_EQ(r.error, -ENOSPC);
     relay_done(&r);
+}
+
+TEST(what_may_be_missing_is_named)
+{
+    struct sandbox_spec s = {0};
+    EXPECT_EQ(jail_allow_missing(&s.allow_missing, "landlock", &error), 0);
+    EXPECT_EQ(jail_allow_missing(&s.allow_missing, "core-scheduling", &error), 0);
+    EXPECT_EQ(jail_allow_missing(&s.allow_missing, "landlock", &error), 0);
+    EXPECT_EQ(s.allow_missing, 1u << SEAL_LANDLOCK | 1u << SEAL_CORE_SCHEDULING);
+    /* Without these nothing works. */
+    EXPECT_EQ(jail_allow_missing(&s.allow_missing, "seccomp", &error), -EINVAL);
+    EXPECT_EQ(jail_allow_missing(&s.allow_missing, "locks", &error), -EINVAL);
+    EXPECT_TRUE(strstr(error.text, "'locks'") && strstr(error.text, "landlock, core-scheduling"));
+    EXPECT_EQ(s.allow_missing, 1u << SEAL_LANDLOCK | 1u << SEAL_CORE_SCHEDULING);
+    const char *text = records(&s);
+    EXPECT_TRUE(strstr(text, ";allow_missing=landlock;allow_missing=core-scheduling;"));
+}
+
+TEST(namespaces_are_left_out_only_when_the_machine_has_none)
+{
+    struct seal_report r = {0};
+    uint64_t all = jail_namespaces(0, &r);
+    EXPECT_EQ(all, (uint64_t)(CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNS | CLONE_NEWIPC |
+                              CLONE_NEWUTS | CLONE_NEWNET | CLONE_NEWCGROUP));
+    EXPECT_EQ(r.facts[SEAL_NETWORK_NAMESPACE].state, SEAL_IN_FORCE);
+    EXPECT_EQ(r.facts[SEAL_SECCOMP].state, SEAL_UNKNOWN);
+    if (access("/proc/self/ns/net", F_OK) == 0)
+        EXPECT_EQ(jail_namespaces(1u << SEAL_NETWORK_NAMESPACE, &r), all);
 }
