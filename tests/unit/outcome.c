@@ -56,7 +56,7 @@ TEST(causes_of_the_main_program)
         {{SIGKILL, CONTROL_BY_DISK, false, false},
          SANDBOX_DISK,
          137,
-         "disk limit of 10 GiB reached"},
+         "the disk with the sandbox's private files is full"},
         {{SIGKILL, CONTROL_BY_CPU_BUDGET, false, false},
          SANDBOX_BUDGET,
          137,
