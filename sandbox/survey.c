@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sandbox/survey.h"
 
+#include "lib/seal/landlock.h"
 #include "sandbox/host.h"
 
 #include <linux/landlock.h>
@@ -87,13 +88,15 @@ static void survey_linux(struct survey *s)
 static void survey_landlock(struct survey *s)
 {
     long version = syscall(SYS_landlock_create_ruleset, NULL, 0, LANDLOCK_CREATE_RULESET_VERSION);
-    if (version >= 1) {
+    if (version >= SEAL_LANDLOCK_OLDEST) {
         survey_find(s, "Landlock", "ABI %ld", version);
         return;
     }
-    survey_lacks(survey_find(s, "Landlock", "none (%s)", strerror(errno)), SURVEY_DEGRADED,
-                 "one wall less around the processes of a sandbox that read a stranger's bytes",
-                 "boot with lsm=landlock,... on Linux 5.13 or newer");
+    survey_lacks(survey_find(s, "Landlock", "none (%s)", version < 0 ? strerror(errno) : "ABI 1"),
+                 SURVEY_MISSING,
+                 "one wall less around a sandbox's kernel: it is refused without --allow-missing "
+                 "landlock",
+                 "boot with lsm=landlock,... on Linux 5.19 or newer");
 }
 
 /* Programs of different sandboxes never share a core at once, where Linux can see to it. */
@@ -110,9 +113,11 @@ static void survey_core_scheduling(struct survey *s)
         survey_find(s, "core scheduling", "not needed: a core runs one thread at a time");
         return;
     }
-    survey_lacks(survey_find(s, "core scheduling", "none (%s)", strerror(error)), SURVEY_DEGRADED,
-                 "programs that share a core with a sandbox may be spied upon by way of its caches",
-                 "use a kernel with CONFIG_SCHED_CORE, or turn SMT off");
+    survey_lacks(
+        survey_find(s, "core scheduling", "none (%s)", strerror(error)), SURVEY_MISSING,
+        "programs that share a core with a sandbox may be spied upon by way of its caches: "
+        "it is refused without --allow-missing core-scheduling",
+        "use a kernel with CONFIG_SCHED_CORE, or turn SMT off");
 }
 
 void survey_machine(struct survey *ret)
