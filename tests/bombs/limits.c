@@ -114,6 +114,7 @@ static void crowd_end(struct crowd *crowd)
 
 TEST(processes)
 {
+    alarm(LONG_CASE_SECONDS);
     int count = 0, hold[2];
     ASSERT_EQ(pipe(hold), 0);
     for (;; count++) {
