@@ -588,6 +588,22 @@ pid_t process_living_host_tid(const struct process *p)
     return p->host_pid;
 }
 
+/*
+ * The host gives a signal of the process to one thread, the first if it can; when that waits for
+ * our answer, it takes none, and no other thread would learn of it. So each has its own.
+ */
+bool process_stop_on_host(const struct process *p)
+{
+    const struct thread *t;
+    bool any = false;
+    list_for_each(t, &p->threads, process_link)
+    {
+        if (!t->dead && host->signal_thread(p->host_pid, t->host_tid, SIGSTOP) == 0)
+            any = true;
+    }
+    return any;
+}
+
 size_t process_count_tasks(void)
 {
     size_t total = thread_total + embryo_total + process_zombies;

@@ -232,6 +232,8 @@ void process_note_end(struct process *p, int wait_status);
 extern void (*process_on_end)(struct process *p);
 /* Told of each process that job control has stopped: stop_signal says by what. */
 extern void (*process_on_stop)(struct process *p);
+/* Has the host stop all threads of p, until it gets SIGCONT. False when it has ended. */
+bool process_stop_on_host(const struct process *p);
 /* The orphans' new parent: the nearest subreaper, or init. */
 struct process *process_reaper(const struct process *p);
 

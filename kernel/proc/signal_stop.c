@@ -86,7 +86,7 @@ static void stop_on_host(struct process *p)
         if (!p->group_stopped && signal_take(t, stops_due(t), &info))
             signal_stop_begin(p, NULL, info.si_signo);
     }
-    if (!p->group_stopped || host->signal_process(p->pidfd, SIGSTOP) < 0)
+    if (!p->group_stopped || !process_stop_on_host(p))
         return;
     p->host_stopped = true;
     signal_stop_settle(p);

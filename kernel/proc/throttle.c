@@ -21,21 +21,12 @@ static bool can_be_stopped(const struct process *p)
     return p->state == PROCESS_ALIVE && p != process_init && !p->exiting;
 }
 
-/*
- * The host gives a signal of the process to one thread, the first if it can; when that waits for
- * our answer, it takes none, and no other thread would learn of it. So each has its own.
- */
 static void stop(struct process *p)
 {
-    const struct thread *t;
     if (!can_be_stopped(p))
         return;
     p->throttled = true;
-    list_for_each(t, &p->threads, process_link)
-    {
-        if (!t->dead)
-            host->signal_thread(p->host_pid, t->host_tid, SIGSTOP);
-    }
+    process_stop_on_host(p);
 }
 
 static void let_go(struct process *p)

@@ -7,8 +7,10 @@
 #include <pthread.h>
 #include <signal.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
+#include <ucontext.h>
 
 #define NO_PID 0x3ffffff0
 
@@ -680,4 +682,54 @@ TEST(sigcont_goes_anywhere_in_the_session)
     }
     EXPECT_EQ(wait_for(pid, 0), 0);
     end_child(target);
+}
+
+/* ---- one that does all it can to run on ---- */
+
+static volatile uint64_t *turns;
+
+/*
+ * Inside, the number is the loader stub's, which asks what a signal is to do and then returns from
+ * it: whoever asks and stays is not asked to stop again. Natively it is none.
+ */
+static void *turn(void *unused)
+{
+    static siginfo_t info;
+    static ucontext_t context;
+    syscall(1002, SIGURG, &info, &context);
+    for (;;)
+        (*turns)++;
+    return NULL;
+}
+
+TEST(a_thread_that_computes_is_stopped_while_others_wait)
+{
+    int ends[2], status;
+    char c;
+    turns = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    ASSERT_TRUE((void *)turns != MAP_FAILED);
+    ASSERT_EQ(pipe(ends), 0);
+    pid_t pid = fork();
+    if (pid == 0) {
+        pthread_t thread;
+        pthread_create(&thread, NULL, turn, NULL);
+        _exit((int)read(ends[0], &c, 1));
+    }
+    while (*turns == 0)
+        usleep(1000);
+    ASSERT_EQ(kill(pid, SIGSTOP), 0);
+    ASSERT_EQ(waitpid(pid, &status, WUNTRACED), pid);
+    EXPECT_TRUE(WIFSTOPPED(status));
+    /* The last thread may have to leave its processor yet. */
+    uint64_t before = 0;
+    for (int i = 0; i < 100 && *turns != before; i++) {
+        before = *turns;
+        usleep(50000);
+    }
+    EXPECT_EQ(*turns - before, 0);
+    ASSERT_EQ(kill(pid, SIGCONT), 0);
+    while (*turns == before)
+        usleep(1000);
+    ASSERT_EQ(kill(pid, SIGKILL), 0);
+    ASSERT_EQ(waitpid(pid, &status, 0), pid);
 }
