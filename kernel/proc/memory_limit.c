@@ -16,6 +16,8 @@
 #define FILLED_PER_NS 4
 /* What was admitted is filled at least this fast, and seen then. */
 #define PROMISE_PER_SECOND (128LL << 20)
+/* An eighth of the limit is not far past it. */
+#define OVER_PART 8
 /* So little is not worth a look. */
 #define ADMITTED_BYTES (4UL << 20)
 /* oom_score_adj of those that are spared while there is another one; proc_pid_oom_score_adj(5). */
@@ -149,6 +151,10 @@ static void look(int64_t now_ns, int64_t cpu_ns, struct meter_plan *plan)
         process_count = MAX(u.process_count, (size_t)1);
     }
     meter_want_cpu(plan, (int64_t)(free_bytes / 2 / FILLED_PER_NS / (2 * process_count)));
+    /* So many could pass the limit by far, each within its tick, and no alarm would tell. */
+    uint64_t in_ticks = process_count * METER_TICK_NS * FILLED_PER_NS;
+    if (in_ticks > free_bytes + kernel.config.memory_bytes / OVER_PART)
+        meter_want_at(plan, now_ns + METER_CLOCK_NS);
 }
 
 static struct meter_watcher watcher = {.look = look};

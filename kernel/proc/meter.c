@@ -7,11 +7,7 @@
 
 #include <time.h>
 
-/* The host sees that an alarm is due at its ticks. */
-#define PERIOD_MIN_NS (4 * NSEC_PER_MSEC)
 #define PERIOD_MAX_NS (2 * NSEC_PER_SEC)
-/* Looks that go by the clock, where alarms are none or too coarse. */
-#define CLOCK_NS NSEC_PER_SEC
 /* Between looks as long as one takes, but for at least this. */
 #define PAUSE_MIN_NS (2 * NSEC_PER_MSEC)
 
@@ -57,7 +53,7 @@ static void set_alarm(struct host_alarm *a, pid_t host_pid)
 static void set_period(int64_t wanted_ns)
 {
     struct process *p;
-    wanted_ns = MAX(MIN(wanted_ns, PERIOD_MAX_NS), PERIOD_MIN_NS);
+    wanted_ns = MAX(MIN(wanted_ns, PERIOD_MAX_NS), METER_TICK_NS);
     /* To change them all costs a call each: not for a little. */
     bool is_kept = wanted_ns <= period_ns * 2 && wanted_ns >= period_ns - period_ns / 4;
     if (!is_kept)
@@ -84,8 +80,8 @@ static void look(void)
     processes_at_look = processes;
     set_period(plan.cpu_ns);
     int64_t now_ns = clock_monotonic_ns();
-    if (lacks_alarm || plan.cpu_ns < PERIOD_MIN_NS)
-        meter_want_at(&plan, now_ns + CLOCK_NS);
+    if (lacks_alarm)
+        meter_want_at(&plan, now_ns + METER_CLOCK_NS);
     rest_until_ns = now_ns + MAX(now_ns - began_ns, PAUSE_MIN_NS);
     timer_disarm(&next);
     if (plan.at_ns != TIMER_NEVER)
@@ -97,21 +93,18 @@ static void on_timer(struct timer *t)
     look();
 }
 
-void meter_look_soon(void)
+/* From the main loop, not from the midst of what somebody does with processes. */
+static void look_soon(void)
 {
-    int64_t now_ns = clock_monotonic_ns();
-    if (list_is_empty(&watchers))
-        return;
-    if (now_ns >= rest_until_ns)
-        look();
-    else if (!timer_is_armed(&next) || next.when_ns > rest_until_ns)
-        timer_arm(&next, rest_until_ns);
+    int64_t when_ns = MAX(clock_monotonic_ns(), rest_until_ns);
+    if (!timer_is_armed(&next) || next.when_ns > when_ns)
+        timer_arm(&next, when_ns);
 }
 
 void meter_add(struct meter_watcher *w)
 {
     next.expire = on_timer;
-    host_alarm_fired = meter_look_soon;
+    host_alarm_fired = look_soon;
     list_append(&watchers, &w->link);
     set_alarm(&own_alarm, 0);
 }
@@ -124,7 +117,7 @@ void meter_process_born(struct process *p)
     set_alarm(&p->alarm, p->host_pid);
     /* The share of each was reckoned for twice as many as there were. */
     if (lacks_alarm || processes > 2 * processes_at_look)
-        meter_look_soon();
+        look_soon();
 }
 
 void meter_process_gone(struct process *p)

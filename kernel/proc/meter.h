@@ -7,12 +7,16 @@
  * how much processor time may pass until the next one; the shortest counts. So looks come the more
  * often the nearer a limit is and the faster it is approached, and never while nothing runs.
  *
- * Where the host gives no alarms, or where there are so many processes that the share of each would
- * be less than a tick, looks come by the clock too.
+ * Where the host gives no alarms, looks come by the clock too.
  */
 #pragma once
 
 #include "kernel/proc/process.h"
+
+/* No alarm is due after less: the host looks at processors' clocks at its ticks. */
+#define METER_TICK_NS (4 * NSEC_PER_MSEC)
+/* Between looks by the clock, where alarms are none or too coarse. */
+#define METER_CLOCK_NS NSEC_PER_SEC
 
 /* Until the next look: what all watchers want. */
 struct meter_plan {
@@ -37,9 +41,6 @@ static inline void meter_want_at(struct meter_plan *plan, int64_t at_ns)
 {
     plan->at_ns = MIN(plan->at_ns, at_ns);
 }
-
-/* A look is wanted as soon as one may be. */
-void meter_look_soon(void);
 
 /* Processor time of all processes, dead ones too, and of the kernel itself. */
 int64_t meter_cpu_ns(void);
