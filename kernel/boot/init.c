@@ -41,10 +41,6 @@ struct handshake {
     struct setup_error error;
 };
 
-/* Of the child that init_begin() made. */
-static struct handshake *handshake;
-static pid_t child;
-
 static void publish(struct handshake *h, uint32_t done)
 {
     __atomic_store_n(&h->done, done, __ATOMIC_RELEASE);
@@ -201,32 +197,30 @@ static int make_child(struct handshake *h, struct hostfd score, struct setup_err
     return pid;
 }
 
-int init_begin(struct world *world, struct setup_error *e)
+int init_start(struct world *world, struct hostfd *ret_listener, pid_t *ret_host_pid,
+               struct setup_error *e)
 {
     draw_marks(&kernel.marks);
-    handshake =
-        mmap(NULL, sizeof(*handshake), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    if (handshake == MAP_FAILED)
+    struct handshake *h =
+        mmap(NULL, sizeof(*h), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (h == MAP_FAILED)
         return setup_fail(e, errno, "shared memory");
-    child = make_child(handshake, world->oom_score, e);
+    pid_t pid = make_child(h, world->oom_score, e);
     hostfd_close(&world->oom_score);
-    return child < 0 ? child : 0;
-}
-
-int init_finish(struct hostfd *ret_listener, pid_t *ret_host_pid, struct setup_error *e)
-{
-    if (!await(handshake, child))
+    if (pid < 0)
+        return pid;
+    if (!await(h, pid))
         return setup_fail(e, ECHILD, "the first task died");
-    if (handshake->done == 2) {
-        *e = handshake->error;
+    if (h->done == 2) {
+        *e = h->error;
         return -EIO;
     }
-    _cleanup_close_ int pidfd = (int)syscall(SYS_pidfd_open, child, 0);
-    int listener = pidfd < 0 ? -1 : (int)syscall(SYS_pidfd_getfd, pidfd, handshake->listener, 0);
+    _cleanup_close_ int pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
+    int listener = pidfd < 0 ? -1 : (int)syscall(SYS_pidfd_getfd, pidfd, h->listener, 0);
     if (listener < 0)
         return setup_fail(e, errno, "take the filter's listener");
-    munmap(handshake, sizeof(*handshake));
+    munmap(h, sizeof(*h));
     ret_listener->n = listener;
-    *ret_host_pid = child;
+    *ret_host_pid = pid;
     return 0;
 }

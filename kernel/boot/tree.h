@@ -7,11 +7,5 @@
 #include "kernel/boot/setup.h"
 #include "kernel/fs/vfs.h"
 
-/*
- * The image, and the file systems of the kernel's own on it; the root mount is vfs_root_mount
- * afterwards. Takes the world's descriptors over, and so does tree_add_mounts(), for the rest.
- */
+/* Builds it; the root mount is vfs_root_mount afterwards. Takes the world's descriptors over. */
 int tree_build(const struct spec *spec, struct world *world, struct setup_error *e);
-
-/* What the specification mounts, in its order. */
-int tree_add_mounts(const struct spec *spec, struct world *world, struct setup_error *e);
