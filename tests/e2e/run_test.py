@@ -11,8 +11,10 @@ import json
 import os
 import random
 import re
+import resource
 import shutil
 import signal
+import stat
 import subprocess
 import sys
 import time
@@ -523,6 +525,40 @@ class Files(Case):
         subprocess.run(["gcc", "-static", "-o", self.path("program"), source], check=True)
         return self.path("program")
 
+    def stores(self):
+        return [n for n in os.listdir(self.folder) if n.startswith(".glovebox-")]
+
+    def test_store_is_a_folder_of_its_own(self):
+        """Files whose descriptors are closed have names in it while the sandbox runs."""
+        many = ("for i in $(seq 60); do head -c 100000 /dev/urandom > /tmp/$i; done; echo made; read line; "
+                "cat /tmp/* | wc -c")
+        p = self.start("--", "sh", "-c", many, env=dict(os.environ, TMPDIR=self.folder),
+                       preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (128, 128)))
+        self.assertEqual(p.stdout.readline(), b"made\n")
+        store = self.path(self.stores()[0])
+        self.assertEqual(stat.S_IMODE(os.stat(store).st_mode), 0o700)
+        self.assertGreater(len(os.listdir(store)), 0)
+        p.stdin.write(b"go on\n")
+        p.stdin.flush()
+        self.assertEqual(p.stdout.readline(), b"6000000\n")
+        self.assertEqual(p.wait(), 0)
+        self.assertEqual(self.stores(), [])
+
+    def test_store_of_a_killed_one_is_swept(self):
+        env = dict(os.environ, TMPDIR=self.folder)
+        killed = self.start("--", "sh", "-c", "echo up; sleep 1000", env=env)
+        running = self.start("--", "sh", "-c", "echo up; sleep 1000", env=env)
+        for p in (killed, running):
+            self.assertEqual(p.stdout.readline(), b"up\n")
+        killed.kill()
+        killed.wait()
+        self.assertEqual(len(self.stores()), 2)
+        for name in self.stores():
+            self.path(name + "/1", "what it left")
+            os.utime(self.path(name), (0, 0))
+        self.assertEqual(run("true", env=env).returncode, 0)
+        self.assertEqual(len(self.stores()), 1)  # of the one that runs
+
 
 class User(Case):
     def test_is_an_ordinary_one(self):
@@ -856,6 +892,26 @@ class Host(Case):
         done = subprocess.run(["setarch", "--uname-2.6", GLOVEBOX, "run", "true"], timeout=LIMIT,
                               capture_output=True)
         self.expect_refused(done, "host: Linux 2.6 is too old; upgrade to 5.19 or newer")
+
+    def test_network_namespace_may_be_missing(self):
+        """A machine that forbids it is refused until that is allowed, and then runs without a way out too."""
+        script = ('mount -t proc proc /proc 2>/dev/null; '
+                  'echo 0 > /proc/sys/user/max_net_namespaces || exit 99; exec "$0" run "$@"')
+        base = ["unshare", "-Urpfm", "sh", "-c", script, GLOVEBOX]
+        done = subprocess.run([*base, "true"], timeout=LIMIT, capture_output=True)
+        if done.returncode == 99 or b"unshare" in done.stderr:
+            self.skipTest("no user namespace to forbid them in")
+        self.expect_refused(done, "user.max_net_namespaces is 0.*sysctl -w user.max_net_namespaces=")
+        look = "import os, socket\nprint(len(socket.if_nameindex()))\n" \
+               "try: socket.create_connection(('192.0.2.1', 80))\nexcept OSError as e: print(e.errno)"
+        done = subprocess.run([*base, "--allow-missing", "network-namespace", "--", "python3", "-c", look],
+                              timeout=LIMIT, capture_output=True)
+        self.expect(done, 0, b"1\n101\n")
+
+    def test_only_some_things_may_be_missing(self):
+        for name in ("user-namespace", "seccomp", "moon"):
+            self.expect_refused(run("--allow-missing", name, "true"),
+                                f"--allow-missing {name}: .*landlock, core-scheduling")
 
     def test_few_descriptors(self):
         done = subprocess.run(["sh", "-c", 'ulimit -n 10; exec "$0" run true', GLOVEBOX],
