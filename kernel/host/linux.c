@@ -73,13 +73,16 @@ static int make_ticker(void)
     return 0;
 }
 
-static bool is_far(int64_t deadline_ns)
+static int64_t now_ns(void)
 {
     struct timespec now;
-    if (deadline_ns == INT64_MAX)
-        return true;
     clock_gettime(CLOCK_MONOTONIC, &now);
-    return deadline_ns - (now.tv_sec * NSEC_PER_SEC + now.tv_nsec) > 2 * HOST_TICK_NS;
+    return now.tv_sec * NSEC_PER_SEC + now.tv_nsec;
+}
+
+static bool is_far(int64_t deadline_ns)
+{
+    return deadline_ns == INT64_MAX || deadline_ns - now_ns() > 2 * HOST_TICK_NS;
 }
 
 static int receive_directly(struct seccomp_notif *ret)
@@ -87,6 +90,10 @@ static int receive_directly(struct seccomp_notif *ret)
     if (!is_ticking)
         set_ticker(HOST_TICK_NS);
     int r = receive_now(ret);
+    if (r == -ENOENT) {
+        look_around = true; /* one caller died, or all of them: then only a look tells */
+        return r;
+    }
     if (r != -EINTR) {
         calls_since_tick++;
         return r;
@@ -98,9 +105,27 @@ static int receive_directly(struct seccomp_notif *ret)
     return r;
 }
 
+/*
+ * Since Linux 6.11 the last task leaves the filter while it ends, before its pidfd tells so. What
+ * the ends of the tasks set off must not be lost, so they are waited for, but not for ever.
+ */
+#define DESERTED_NS (2 * NSEC_PER_SEC)
+static int64_t deserted_until_ns;
+
+static int receive_when_deserted(int64_t deadline_ns)
+{
+    uint32_t events;
+    if (now_ns() >= deserted_until_ns)
+        return -ENODEV;
+    int r = host_watch_wait(HOSTFD_NONE, MIN(deadline_ns, deserted_until_ns), &events);
+    return r < 0 ? r : -EINTR;
+}
+
 static int linux_receive(struct seccomp_notif *ret, int64_t deadline_ns, bool prompt)
 {
     uint32_t events;
+    if (deserted_until_ns)
+        return receive_when_deserted(deadline_ns);
     if (!prompt && !look_around && !is_idle && host_watch_is_quiet() && is_far(deadline_ns))
         return receive_directly(ret);
     /* While the ticker runs, a look must not become a wait that each tick interrupts. */
@@ -114,7 +139,12 @@ static int linux_receive(struct seccomp_notif *ret, int64_t deadline_ns, bool pr
     is_idle = !is_look && !(events & EPOLLIN);
     if (events & EPOLLIN)
         return receive_now(ret);
-    return events & EPOLLHUP ? -ENODEV : -EINTR;
+    if (events & EPOLLHUP) {
+        if (is_ticking)
+            set_ticker(0);
+        deserted_until_ns = now_ns() + DESERTED_NS;
+    }
+    return -EINTR;
 }
 
 int host_linux_start(struct hostfd listener, struct hostfd proc_dir)

@@ -79,6 +79,8 @@ int host_watch_wait(struct hostfd extra, int64_t deadline_ns, uint32_t *ret_extr
 {
     uint32_t extra_events = 0;
     if (extra.n != extra_added.n) {
+        if (hostfd_is_open(extra_added))
+            epoll_ctl(epoll_fd.n, EPOLL_CTL_DEL, extra_added.n, NULL);
         struct epoll_event e = {.events = EPOLLIN, .data.ptr = &extra_added};
         if (hostfd_is_open(extra) &&
             epoll_ctl(host_watch_epoll().n, EPOLL_CTL_ADD, extra.n, &e) < 0)

@@ -11,6 +11,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import time
 import unittest
 
 sys.dont_write_bytecode = True
@@ -290,6 +291,18 @@ class Rows:
         os.kill(self.wait_for_start(), signal.SIGKILL)
         result = json.loads(process.communicate(timeout=LIMIT)[0])
         self.expect_cause(result, "host-failure", 125, "kernel was killed from outside")
+        self.expect_nothing_left()
+
+    def test_all_tasks_are_killed_amid_calls(self):
+        script = "import os\nprint(flush=True)\nwhile True: os.getppid()"
+        process = self.begin("--json", "python3", "-c", script)
+        kernel = self.wait_for_start()
+        time.sleep(0.3)
+        with open(f"/proc/{kernel}/task/{kernel}/children", encoding="ascii") as f:
+            init = int(f.read().split()[0])
+        os.kill(init, signal.SIGKILL)  # with their init the host ends all
+        result = json.loads(process.communicate(timeout=LIMIT)[0])
+        self.expect_cause(result, "signaled", 137, "ended by SIGKILL from outside")
         self.expect_nothing_left()
 
     def test_the_starter_is_killed(self):
