@@ -6,7 +6,7 @@
 #pragma once
 
 #include "sandbox/error.h"
-#include "sandbox/limits.h"
+#include "sandbox/limit_table.h"
 
 /* What one of them said. All zero bytes: nothing. */
 struct limit_layer {

@@ -19,7 +19,7 @@
  */
 #pragma once
 
-#include "sandbox/limits.h"
+#include "sandbox/limit_table.h"
 
 #include <limits.h>
 

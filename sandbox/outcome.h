@@ -8,7 +8,7 @@
 
 #include "lib/base/control.h"
 #include "sandbox/error.h"
-#include "sandbox/limits.h"
+#include "sandbox/limit_table.h"
 
 /* Exit statuses that people know from docker, env(1) and timeout(1). */
 #define SANDBOX_STATUS_TIMEOUT 124

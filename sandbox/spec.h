@@ -11,7 +11,7 @@
 
 #include "lib/base/buf.h"
 #include "sandbox/error.h"
-#include "sandbox/limits.h"
+#include "sandbox/limit_table.h"
 #include "sandbox/strv.h"
 
 #define SANDBOX_MOUNTS_MAX         128   /* host folders and tmpfs together */

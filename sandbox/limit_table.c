@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sandbox/limits.h"
+#include "sandbox/limit_table.h"
 
 #include <inttypes.h>
 #include <stdio.h>
