@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """What can be seen without running anything: directions of includes, format, lengths, headers of files,
-the table of system calls and its page, the calls that the kernel itself may make."""
+the table of system calls and its page, the calls that the kernel itself may make, and that nothing is left unbuilt."""
+import json
 import os
 import shutil
 import subprocess
@@ -9,6 +10,10 @@ import subprocess
 from common import BUILD, ROOT, detail, run, say, wanted
 
 LINES_MAX = 1000
+MISSING = {"format": "no clang-format-14", "built": f"nothing was built in {BUILD}"}
+# Where meson builds every file, and where each is a test of its own.
+BUILT_FOLDERS = ("cli/", "kernel/", "lib/", "probes/", "sandbox/", "tests/sys/", "tests/unit/")
+TEST_FOLDERS = ("tests/sys/", "tests/unit/")
 FOLDERS = ("abi", "bench", "cli", "include", "kernel", "lib", "probes", "sandbox", "tests", "tools")
 
 
@@ -72,15 +77,40 @@ def check_license():
             if is_code(n) and b"SPDX-License-Identifier: Apache-2.0" not in content(n)[:300]]
 
 
+def built_sources(targets):
+    """Paths below ROOT."""
+    return {os.path.relpath(source, ROOT) for target in targets for group in target["target_sources"]
+            for source in group.get("sources", [])}
+
+
+def check_built():
+    """One that no meson.build names is compiled by nobody, and a test that is none is run by nobody."""
+    read = []
+    for name in ("targets", "tests"):
+        try:
+            with open(os.path.join(BUILD, f"meson-info/intro-{name}.json"), encoding="utf-8") as f:
+                read.append(json.load(f))
+        except OSError:
+            return None
+    targets, tests = read
+    run_by_a_test = {test["cmd"][0] for test in tests}
+    built = built_sources(targets)
+    tested = built_sources(t for t in targets if t["filename"][0] in run_by_a_test)
+    sources = [n for n in files() if n.endswith((".c", ".S")) and n.startswith(BUILT_FOLDERS)]
+    wrong = [f"{n}: in no meson.build" for n in sources if n not in built]
+    return wrong + [f"{n}: has cases, and is no test of meson's" for n in sources
+                    if n.startswith(TEST_FOLDERS) and n in built - tested and b"\nTEST(" in content(n)]
+
+
 def main():
     for name, check in (("includes", check_includes), ("syscall_table", check_syscalls),
                         ("host_calls", check_host_calls),
                         ("format", check_format), ("length", check_length),
-                        ("license", check_license)):
+                        ("license", check_license), ("built", check_built)):
         if wanted(name):
             wrong = check()
             if wrong is None:
-                say("skip", name, "no clang-format-14")
+                say("skip", name, MISSING[name])
             else:
                 verdict(name, wrong)
 
