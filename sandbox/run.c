@@ -286,6 +286,8 @@ static void start_leaving(struct run *r)
         r->deadline_ns = earlier(before_ns, r->deadline_ns);
     cgroup_unthrottle(&r->place.record.cgroup);
     sandbox_send(r->sandbox, CONTROL_KILL, 0);
+    /* A disk takes its time for that, and so does the kernel process to end. */
+    store_remove_empty(&r->sandbox->store);
 }
 
 static void note_totals(struct run *r, const struct control_packet *p)

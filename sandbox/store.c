@@ -56,14 +56,20 @@ static void empty_folder(int fd)
     closedir(dir);
 }
 
+void store_remove_empty(struct store *s)
+{
+    if (s->folder < 0 || (rmdir(s->path) < 0 && errno == ENOTEMPTY))
+        return;
+    base_closep(&s->folder);
+    s->folder = -1;
+}
+
 void store_remove(struct store *s)
 {
     if (s->folder < 0)
         return;
-    if (rmdir(s->path) < 0 && errno == ENOTEMPTY) {
-        empty_folder(s->folder);
-        rmdir(s->path);
-    }
+    empty_folder(s->folder);
+    store_remove_empty(s);
     base_closep(&s->folder);
     s->folder = -1;
 }

@@ -24,5 +24,8 @@ int store_make(struct store *s, const char *parent, struct sandbox_error *e);
 /* Removes it with what is in it, when nobody writes to it any more. */
 void store_remove(struct store *s);
 
+/* Removes it if nothing in it has a name. What has none may still be in use. */
+void store_remove_empty(struct store *s);
+
 /* Removes the folders beside it whose starters are gone. Failures do no harm. */
 void store_sweep(const struct store *s);

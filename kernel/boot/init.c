@@ -41,6 +41,10 @@ struct handshake {
     struct setup_error error;
 };
 
+/* Of the child that init_begin() made. */
+static struct handshake *handshake;
+static pid_t child;
+
 static void publish(struct handshake *h, uint32_t done)
 {
     __atomic_store_n(&h->done, done, __ATOMIC_RELEASE);
@@ -197,30 +201,32 @@ static int make_child(struct handshake *h, struct hostfd score, struct setup_err
     return pid;
 }
 
-int init_start(struct world *world, struct hostfd *ret_listener, pid_t *ret_host_pid,
-               struct setup_error *e)
+int init_begin(struct world *world, struct setup_error *e)
 {
     draw_marks(&kernel.marks);
-    struct handshake *h =
-        mmap(NULL, sizeof(*h), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    if (h == MAP_FAILED)
+    handshake =
+        mmap(NULL, sizeof(*handshake), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (handshake == MAP_FAILED)
         return setup_fail(e, errno, "shared memory");
-    pid_t pid = make_child(h, world->oom_score, e);
+    child = make_child(handshake, world->oom_score, e);
     hostfd_close(&world->oom_score);
-    if (pid < 0)
-        return pid;
-    if (!await(h, pid))
+    return child < 0 ? child : 0;
+}
+
+int init_finish(struct hostfd *ret_listener, pid_t *ret_host_pid, struct setup_error *e)
+{
+    if (!await(handshake, child))
         return setup_fail(e, ECHILD, "the first task died");
-    if (h->done == 2) {
-        *e = h->error;
+    if (handshake->done == 2) {
+        *e = handshake->error;
         return -EIO;
     }
-    _cleanup_close_ int pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
-    int listener = pidfd < 0 ? -1 : (int)syscall(SYS_pidfd_getfd, pidfd, h->listener, 0);
+    _cleanup_close_ int pidfd = (int)syscall(SYS_pidfd_open, child, 0);
+    int listener = pidfd < 0 ? -1 : (int)syscall(SYS_pidfd_getfd, pidfd, handshake->listener, 0);
     if (listener < 0)
         return setup_fail(e, errno, "take the filter's listener");
-    munmap(h, sizeof(*h));
+    munmap(handshake, sizeof(*handshake));
     ret_listener->n = listener;
-    *ret_host_pid = pid;
+    *ret_host_pid = child;
     return 0;
 }

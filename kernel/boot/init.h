@@ -8,9 +8,13 @@
 #include "kernel/boot/setup.h"
 
 /*
- * Starts it, in the middle of what confines this process (boot/jail.h). Afterwards it waits in its
- * execve for the kernel's answer; *ret_listener is where the notifications come, *ret_host_pid its
- * pid in the kernel's namespace.
+ * Begins to make it, in the middle of what confines this process (boot/jail.h). It gets ready by
+ * itself; nothing may touch it until init_finish().
  */
-int init_start(struct world *world, struct hostfd *ret_listener, pid_t *ret_host_pid,
-               struct setup_error *e);
+int init_begin(struct world *world, struct setup_error *e);
+
+/*
+ * Waits until it is ready. Then it waits in its execve for the kernel's answer; *ret_listener is
+ * where the notifications come, *ret_host_pid its pid in the kernel's namespace.
+ */
+int init_finish(struct hostfd *ret_listener, pid_t *ret_host_pid, struct setup_error *e);

@@ -10,12 +10,12 @@
  *                         tasks are to inherit them
  *   2 setup_world()       a root of its own. What is bound there is allowed with jail_allow(); the
  *                         host's tree is detached
- *   3 init_start()        enters the tasks' mount namespace, jail_confine(), makes the first task,
+ *   3 init_begin()        enters the tasks' mount namespace, jail_confine(), makes the first task,
  *                         and comes back
  *   4 jail_drop_rights()  capabilities, resource limits, a look into its memory
  *   5 jail_close()        system calls; tells the starter what is in force
  *
- * and then the image is looked at, and the first task goes on.
+ * and then a foreign image and mounted folders are looked at, and the first task goes on.
  *
  * Why in the middle of 3: a process in a Landlock domain can mount nothing, and may touch the
  * memory of tasks only if they are in the same domain. So the tasks' mount namespace is made

@@ -159,20 +159,28 @@ static int adopt_init(pid_t host_pid)
     return process_setsid(p);
 }
 
-/* Into the jail, step by step (boot/jail.h), and only then a look at the image. */
+/*
+ * Into the jail, step by step (boot/jail.h). The machine's own tree is looked at meanwhile, while
+ * the first task gets ready; whatever else is to be shown may be a stranger's, and has to wait.
+ */
 static void enter_jail(const struct spec *spec)
 {
     struct setup_error error = {""};
     struct world world;
     struct hostfd listener;
     pid_t init_host_pid;
+    bool is_own = !strcmp(spec->image, "host");
     if (jail_begin(spec, &error) < 0 || setup_world(spec, &world, &error) < 0 ||
-        init_start(&world, &listener, &init_host_pid, &error) < 0 || jail_drop_rights(&error) < 0)
+        init_begin(&world, &error) < 0 || jail_drop_rights(&error) < 0)
         fail(STATUS_FAILED, error.text);
     limit_own_memory();
+    if ((is_own && tree_build(spec, &world, &error) < 0) ||
+        init_finish(&listener, &init_host_pid, &error) < 0)
+        fail(STATUS_FAILED, error.text);
     if (host_linux_start(listener, kernel.proc_dir) < 0 || control_start() < 0)
         fail(STATUS_FAILED, "out of resources while starting");
-    if (jail_close(&error) < 0 || tree_build(spec, &world, &error) < 0)
+    if (jail_close(&error) < 0 || (!is_own && tree_build(spec, &world, &error) < 0) ||
+        tree_add_mounts(spec, &world, &error) < 0)
         fail(STATUS_FAILED, error.text);
     if (adopt_init(init_host_pid) < 0)
         fail(STATUS_FAILED, "out of memory while starting");

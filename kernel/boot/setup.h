@@ -27,7 +27,7 @@ int setup_fail(struct setup_error *e, int error, const char *format, ...) _print
 struct world {
     struct hostfd image;   /* the directory of image=/dir; for the host image one with its parts */
     struct hostfd *mounts; /* one for each mount of the spec */
-    struct hostfd oom_score; /* /proc/self/oom_score_adj, to write to; for init_start() */
+    struct hostfd oom_score; /* /proc/self/oom_score_adj, to write to; for init_begin() */
 };
 
 int setup_world(const struct spec *spec, struct world *ret, struct setup_error *e);

@@ -167,6 +167,12 @@ int tree_build(const struct spec *spec, struct world *world, struct setup_error 
         r = mount_pseudo("/dev/pts", devpts_super_new, e);
     if (r == 0)
         r = mount_tmpfs("/dev/shm", UINT64_MAX, 01777, e);
+    return r;
+}
+
+int tree_add_mounts(const struct spec *spec, struct world *world, struct setup_error *e)
+{
+    int r = 0;
     for (size_t i = 0; r == 0 && i < spec->tmpfs_count; i++) {
         r = make_mount_point(spec->tmpfs[i].guest, true, e);
         if (r == 0)

@@ -7,5 +7,11 @@
 #include "kernel/boot/setup.h"
 #include "kernel/fs/vfs.h"
 
-/* Builds it; the root mount is vfs_root_mount afterwards. Takes the world's descriptors over. */
+/*
+ * The image, and the file systems of the kernel's own on it; the root mount is vfs_root_mount
+ * afterwards. Takes the world's descriptors over, and so does tree_add_mounts(), for the rest.
+ */
 int tree_build(const struct spec *spec, struct world *world, struct setup_error *e);
+
+/* What the specification mounts, in its order. */
+int tree_add_mounts(const struct spec *spec, struct world *world, struct setup_error *e);

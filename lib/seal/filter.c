@@ -32,22 +32,63 @@ static void emit_check(struct bpf *b, const struct seal_check *c)
     emit_test(b, c);
 }
 
+/* So many calls without checks are tried one after the other: shorter than to search further. */
+#define GROUP_MAX 4
+
 struct lists {
     const uint32_t *calls;
     const struct seal_check *checks;
     size_t check_count;
+    size_t *firsts; /* of each group: where its calls begin in `calls`; one more for the end */
 };
 
-static void emit_call(struct bpf *b, size_t i, const void *context)
+static bool is_checked(const struct lists *l, uint32_t nr)
 {
-    const struct lists *l = context;
-    uint32_t nr = l->calls[i];
+    for (size_t i = 0; i < l->check_count; i++)
+        if (l->checks[i].nr == nr)
+            return true;
+    return false;
+}
+
+static void emit_checked_call(struct bpf *b, const struct lists *l, uint32_t nr)
+{
     bpf_emit(b, BPF_JMP | BPF_JEQ | BPF_K, 1, 0, nr);
     bpf_emit_return(b, SECCOMP_RET_KILL_PROCESS);
-    for (size_t c = 0; c < l->check_count; c++)
-        if (l->checks[c].nr == nr)
-            emit_check(b, &l->checks[c]);
+    for (size_t i = 0; i < l->check_count; i++)
+        if (l->checks[i].nr == nr)
+            emit_check(b, &l->checks[i]);
     bpf_emit_return(b, SECCOMP_RET_ALLOW);
+}
+
+static void emit_group(struct bpf *b, size_t i, const void *context)
+{
+    const struct lists *l = context;
+    const uint32_t *calls = l->calls + l->firsts[i];
+    size_t count = l->firsts[i + 1] - l->firsts[i];
+    if (is_checked(l, calls[0])) {
+        emit_checked_call(b, l, calls[0]);
+        return;
+    }
+    for (size_t c = 0; c < count; c++)
+        bpf_emit(b, BPF_JMP | BPF_JEQ | BPF_K, (uint8_t)(count - c), 0, calls[c]);
+    bpf_emit_return(b, SECCOMP_RET_KILL_PROCESS);
+    bpf_emit_return(b, SECCOMP_RET_ALLOW);
+}
+
+/* The number of groups; one with checks is alone. */
+static size_t make_groups(struct lists *l, size_t call_count, uint32_t *starts)
+{
+    size_t groups = 0;
+    for (size_t i = 0; i < call_count; i++) {
+        bool joins = groups > 0 && i - l->firsts[groups - 1] < GROUP_MAX &&
+                     !is_checked(l, l->calls[i]) && !is_checked(l, l->calls[l->firsts[groups - 1]]);
+        if (joins)
+            continue;
+        starts[groups] = l->calls[i];
+        l->firsts[groups++] = i;
+    }
+    l->firsts[groups] = call_count;
+    return groups;
 }
 
 static bool is_listed(const uint32_t *calls, size_t count, uint32_t nr)
@@ -75,12 +116,17 @@ int seal_filter_build(const uint32_t *calls, size_t call_count, const struct sea
                       size_t check_count, struct sock_filter *program, size_t capacity)
 {
     struct bpf b = {program, 0, capacity};
-    const struct lists l = {calls, checks, check_count};
     if (!are_valid(calls, call_count, checks, check_count))
         return -EINVAL;
+    _cleanup_free_ uint32_t *starts = calloc(call_count, sizeof(*starts));
+    _cleanup_free_ size_t *firsts = calloc(call_count + 1, sizeof(*firsts));
+    if (!starts || !firsts)
+        return -ENOMEM;
+    struct lists l = {calls, checks, check_count, firsts};
+    size_t groups = make_groups(&l, call_count, starts);
     bpf_emit_check_architecture(&b);
     bpf_emit_load_number(&b);
-    bpf_emit_search(&b, calls, call_count, emit_call, &l);
+    bpf_emit_search(&b, starts, groups, emit_group, &l);
     return bpf_finish(&b);
 }
 

@@ -34,8 +34,8 @@ struct seal_check {
 
 /*
  * Writes the program. calls: numbers in rising order; checks: in any order, several of one call
- * must all hold, and each is of a call on the list. The number of instructions, -E2BIG, or -EINVAL
- * when a list is not as said here.
+ * must all hold, and each is of a call on the list. The number of instructions, -E2BIG, -ENOMEM, or
+ * -EINVAL when a list is not as said here.
  */
 int seal_filter_build(const uint32_t *calls, size_t call_count, const struct seal_check *checks,
                       size_t check_count, struct sock_filter *program, size_t capacity);
