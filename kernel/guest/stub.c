@@ -88,13 +88,23 @@ static void copy_bytes(char *to, const char *from, uint64_t size)
         ((volatile char *)to)[i] = from[i];
 }
 
+/*
+ * The address of a symbol, reckoned from rip. A compiler that saw it come would keep a constant in
+ * memory, to be relocated; stub.ld refuses those.
+ */
+static char *address_of(char *symbol)
+{
+    __asm__("" : "+r"(symbol));
+    return symbol;
+}
+
 static void install_handlers(void)
 {
     static const int signals[] = {SIGILL, SIGTRAP, SIGBUS, SIGFPE, SIGSEGV, SIGSYS, SIGKICK};
     struct host_sigaction action = {
-        .handler = stub_handler,
+        .handler = address_of(stub_handler),
         .flags = SA_SIGINFO | SA_ONSTACK | SA_RESTORER | SA_RESTART | SA_NODEFER,
-        .restorer = stub_restorer,
+        .restorer = address_of(stub_restorer),
     };
     const uint64_t none = 0;
     if (plan.blocks_signals &&
