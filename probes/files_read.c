@@ -57,7 +57,7 @@ PROBE(read_by_climbing_from_descriptors, HOST_FILES, .expected = "above the root
 PROBE(read_by_symbolic_links, HOST_FILES,
       .expected = "links are followed in the sandbox's own tree", .outside = OUTSIDE_ESCAPES)
 {
-    static const char *const prefixes[] = {"", CLIMB, "/proc/self/root", "/proc/self/cwd" CLIMB,
+    static const char *const prefixes[] = {"", CLIMB, "/proc/self/root", ("/proc/self/cwd" CLIMB),
                                            "../../../../../../../../.."};
     char target[PATH_MAX];
     for (size_t i = 0; i < ARRAY_SIZE(prefixes); i++) {
@@ -88,7 +88,7 @@ PROBE(read_by_a_chain_of_links, HOST_FILES, .expected = "no such file, and ELOOP
 PROBE(read_through_its_own_root_link, HOST_FILES, .expected = "the root is the sandbox's",
       .outside = OUTSIDE_ESCAPES)
 {
-    static const char *const prefixes[] = {"/proc/self/root", "/proc/self/root" CLIMB,
+    static const char *const prefixes[] = {"/proc/self/root", ("/proc/self/root" CLIMB),
                                            "/proc/thread-self/root", "/proc/self/task/../root",
                                            "/proc/thread-self/../../root/.."};
     check_below(prefixes, ARRAY_SIZE(prefixes));

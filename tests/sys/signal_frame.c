@@ -748,20 +748,24 @@ TEST(handler_at_an_impossible_address_faults)
 
 #define FORGED_QUERY 1002 /* what only the signal handler of a sandbox is meant to call */
 
+_Noreturn static void attempt(long (*call)(int i), int i)
+{
+    const struct rlimit none = {0, 0};
+    setrlimit(RLIMIT_CORE, &none);
+    handle(SIGUSR1, count_trap, 0);
+    handle(SIGSEGV, jump_out, 0);
+    if (sigsetjmp(out, 1) == 0)
+        call(i);
+    _exit(0);
+}
+
 /* Each in a child of its own, which may die of it; nobody else is to notice. */
 static void abuse(long (*call)(int i))
 {
     for (int i = 0; i < 40; i++) {
         pid_t pid = fork();
-        if (pid == 0) {
-            struct rlimit none = {0, 0};
-            setrlimit(RLIMIT_CORE, &none);
-            handle(SIGUSR1, count_trap, 0);
-            handle(SIGSEGV, jump_out, 0);
-            if (sigsetjmp(out, 1) == 0)
-                call(i);
-            _exit(0);
-        }
+        if (pid == 0)
+            attempt(call, i);
         ASSERT_GT(pid, 0);
         ASSERT_EQ(waitpid(pid, NULL, 0), pid);
     }
