@@ -1,0 +1,258 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * What a policy document says, as data: checked, in canonical form, with every default filled in.
+ * It belongs to its policy and is never changed. Lists are pointers with a count; a pointer is NULL
+ * where something was not given and has no default. Fields are explained in docs/policy.md.
+ */
+#pragma once
+
+#include "lib/policy/policy.h"
+
+#define POLICY_PATTERN_MAX_BYTES 256 /* of text patterns */
+#define POLICY_HEADER_NAME_MAX   64
+#define POLICY_HEADER_VALUE_MAX  2048
+#define POLICY_LIMIT_NONE        UINT64_MAX
+
+enum policy_text_kind {
+    POLICY_TEXT_EXACT,
+    POLICY_TEXT_PREFIX,
+    POLICY_TEXT_GLOB, /* '*' stands for any bytes, also none, '/' among them */
+};
+
+/* "V": what a path or a value of a query or header field is compared with, byte by byte. */
+struct policy_text {
+    enum policy_text_kind kind;
+    const char *text;
+};
+
+struct policy_named_text {
+    const char *name; /* of a header field in lower case */
+    struct policy_text value;
+};
+
+/* The predicate on a request: methods OR, everything else AND. */
+struct policy_http {
+    const char *const *methods;
+    size_t method_count; /* 0: any */
+    bool has_path;
+    struct policy_text path;
+    const struct policy_named_text *queries;
+    size_t query_count;
+    const struct policy_named_text *headers;
+    size_t header_count;
+};
+
+struct policy_transform {
+    const struct policy_http *match; /* NULL: every request */
+    const struct policy_field *set;  /* names in lower case; values may hold ${secret.NAME} */
+    size_t set_count;
+    const char *const *remove; /* in lower case */
+    size_t remove_count;
+    const char *forward_url;
+    enum policy_scrub { POLICY_SCRUB_OFF, POLICY_SCRUB_BEST_EFFORT, POLICY_SCRUB_STRICT } scrub;
+};
+
+enum policy_tls { POLICY_TLS_AUTO, POLICY_TLS_TERMINATE, POLICY_TLS_PASSTHROUGH };
+
+struct policy_port_range {
+    uint16_t first, last;
+};
+
+struct policy_address_range {
+    struct in6_addr first, last; /* both IPv4 (mapped), or neither */
+};
+
+/* Patterns of host names, in canonical form; see docs/policy.md for what they match. */
+struct policy_patterns {
+    const char **exact; /* sorted */
+    size_t exact_count;
+    const char **below; /* "*.example.com" and ".example.com", as "example.com"; sorted */
+    size_t below_count;
+    const char **labels; /* "www.*.com": a '*' is one label */
+    size_t label_count;
+    const char **globs; /* without the "glob:" */
+    size_t glob_count;
+    bool any; /* "*" */
+};
+
+/* Bits of rule.groups; POLICY_GROUP_DOH is of names too. */
+enum policy_group {
+    POLICY_GROUP_METADATA,
+    POLICY_GROUP_LOOPBACK,
+    POLICY_GROUP_UNSPECIFIED,
+    POLICY_GROUP_LINK_LOCAL,
+    POLICY_GROUP_MULTICAST,
+    POLICY_GROUP_BROADCAST,
+    POLICY_GROUP_PRIVATE,
+    POLICY_GROUP_RESERVED,
+    POLICY_GROUP_HOST,
+    POLICY_GROUP_PUBLIC,
+    POLICY_GROUP_DOH,
+    POLICY_GROUP_COUNT,
+};
+
+enum policy_to { POLICY_TO_DOMAIN, POLICY_TO_CIDR, POLICY_TO_GROUP, POLICY_TO_ANY };
+
+struct policy_rule {
+    const char *id;
+    bool is_allow;
+    enum policy_to to;
+    struct policy_patterns patterns;           /* of DOMAIN */
+    const struct policy_address_range *ranges; /* of CIDR: sorted, none touches another */
+    size_t range_count;
+    unsigned groups;    /* of GROUP: 1 << enum policy_group */
+    unsigned protocols; /* 1 << enum policy_protocol; never 0 */
+    bool has_protocols; /* the document names them */
+    const struct policy_port_range *ports;
+    size_t port_count; /* 0: all */
+    bool is_pinned;    /* "identity": "pinned" */
+    enum policy_tls tls;
+    const struct policy_http *http; /* NULL: none */
+    bool is_raw;                    /* "l7": "raw" */
+    bool allows_connect;            /* "connect": "allow" */
+    const struct policy_transform *transforms;
+    size_t transform_count;
+    const uint16_t *dns_types; /* besides those of struct policy_dns */
+    size_t dns_type_count;
+    const char *reason;
+};
+
+struct policy_hosts_entry {
+    const char *name;
+    const struct in6_addr *addresses;
+    size_t address_count;
+};
+
+struct policy_dns {
+    bool is_open;                   /* "mode": "open" */
+    bool is_virtual;                /* "answer": "virtual" */
+    struct policy_net virtual_pool; /* IPv4, /8 to /24 */
+    const uint16_t *types;          /* of records that may be asked for */
+    size_t type_count;
+    uint32_t max_qps, max_unique_names;
+    uint32_t ttl_least_s, ttl_most_s; /* of answers as the guest sees them */
+    const struct in6_addr *resolvers; /* none: the machine's own ("system") */
+    size_t resolver_count;
+    const struct policy_hosts_entry *hosts;
+    size_t host_count;
+};
+
+struct policy_client_cert {
+    const char *host; /* pattern-free, canonical */
+    const char *cert_ref, *key_ref;
+};
+
+struct policy_tls_settings {
+    enum policy_tls mode;
+    bool installs_ca;
+    const char *const *extra_ca_pem;
+    size_t extra_ca_count;
+    const struct policy_client_cert *client_certs;
+    size_t client_cert_count;
+    unsigned min_version; /* 0x0303: TLS 1.2, 0x0304: TLS 1.3 */
+};
+
+enum policy_secret_source {
+    POLICY_SECRET_ENV,
+    POLICY_SECRET_FILE,
+    POLICY_SECRET_FD,
+    POLICY_SECRET_EXEC,
+    POLICY_SECRET_LITERAL,
+};
+
+enum policy_violation {
+    POLICY_VIOLATION_BLOCK,
+    POLICY_VIOLATION_BLOCK_LOG,
+    POLICY_VIOLATION_TERMINATE,
+    POLICY_VIOLATION_PASSTHROUGH,
+};
+
+struct policy_secret {
+    const char *name;
+    enum policy_secret_source source;
+    const char *const *source_words; /* EXEC: the command; others: one word */
+    size_t source_word_count;
+    const char *placeholder; /* NULL: "auto" */
+    const char *const *env;  /* variables of the guest that get the placeholder */
+    size_t env_count;
+    struct policy_patterns hosts;
+    const struct policy_port_range *ports; /* none given: 443 */
+    size_t port_count;
+    const char *const *methods;
+    size_t method_count;
+    const struct policy_text *paths;
+    size_t path_count;
+    bool in_headers, in_basic, in_query, in_body;
+    enum policy_violation on_violation;
+    struct policy_patterns passthrough_hosts;
+    bool requires_tls;
+    enum policy_scrub scrub;
+};
+
+struct policy_upstream {
+    enum policy_upstream_type {
+        POLICY_UPSTREAM_HTTP,
+        POLICY_UPSTREAM_HTTPS,
+        POLICY_UPSTREAM_SOCKS5,
+    } type;
+    struct policy_host host;
+    uint16_t port;
+    const char *username, *password_ref;
+    struct policy_patterns no_proxy;
+    bool resolves_remotely; /* needs the operator's permission */
+};
+
+/* POLICY_LIMIT_NONE where null may be given and is. */
+struct policy_limits {
+    uint64_t max_flows, max_new_per_s, max_udp_peers;
+    uint64_t bytes_up, bytes_down; /* quotas */
+    uint64_t rate_up, rate_down;   /* bytes a second */
+    uint64_t connect_timeout_ms, first_flight_ms, nameless_wait_ms, header_timeout_ms;
+    uint64_t idle_tcp_s, idle_udp_s, idle_http_s, write_stall_s;
+    uint64_t header_bytes, header_count, line_bytes;
+    uint64_t decode_ratio, decode_bytes;
+};
+
+struct policy_log {
+    enum policy_log_level {
+        POLICY_LOG_DECISIONS,
+        POLICY_LOG_FLOWS,
+        POLICY_LOG_REQUESTS,
+    } level;
+    bool redacts_query;
+    bool drops_when_full; /* "on_full": "drop" */
+};
+
+struct policy_ingress {
+    bool is_public;
+    const char *token_header;
+    const char *host_mask; /* NULL: none */
+};
+
+struct policy_document {
+    bool allows_by_default;
+    bool denies_nameless; /* "nameless": "deny" */
+    const struct policy_rule *rules;
+    size_t rule_count;
+    struct policy_dns dns;
+    struct policy_tls_settings tls;
+    const struct policy_secret *secrets;
+    size_t secret_count;
+    const struct policy_upstream *upstream; /* NULL: none */
+    struct policy_limits limits;
+    struct policy_log log;
+    bool spares_live_flows; /* "on_update": "new_only" */
+    bool is_audit;          /* "mode": "audit" */
+    struct policy_ingress ingress;
+};
+
+/* Whether one of patterns matches name, which is canonical. */
+bool policy_patterns_match(const struct policy_patterns *patterns, const char *name);
+
+bool policy_text_matches(const struct policy_text *t, const char *text, size_t size);
+
+/* http may be NULL, which every request satisfies. */
+bool policy_http_matches(const struct policy_http *http, const struct policy_request *request);
+
+/* The number of a type of DNS record by its name ("AAAA", "TYPE65"); -EINVAL: there is none. */
+int policy_dns_type_parse(const char *name, uint16_t *ret);

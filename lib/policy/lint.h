@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * What is allowed in a document and most likely not meant. Warnings, never errors.
+ */
+#pragma once
+
+#include "lib/policy/policy.h"
+
+struct policy_warning {
+    const char *code; /* "unreachable_rule", ...: docs/policy.md has them all */
+    int rule;         /* or -1 */
+    char text[512];   /* one line: what, why, what to do */
+};
+
+/* Calls found for each, in the order of the rules; the warning is valid during the call. */
+void policy_lint(const struct policy *p,
+                 void (*found)(const struct policy_warning *w, void *context), void *context);
