@@ -33,7 +33,7 @@ int netlink_create(int type, int protocol, struct socket **ret)
         return -EPROTONOSUPPORT;
     struct socket *s = socket_new(sizeof(struct netlink_socket), &netlink_ops, AF_NETLINK, type);
     if (!s)
-        return -ENOMEM;
+        return socket_new_error(-ENOMEM);
     s->protocol = protocol;
     *ret = s;
     return 0;

@@ -38,6 +38,11 @@ struct socket *socket_new(size_t size, const struct socket_ops *ops, int family,
     return s;
 }
 
+int socket_new_error(int no_memory)
+{
+    return socket_total >= LIMIT_SOCKETS ? -ENFILE : no_memory;
+}
+
 void socket_set_owner(struct socket *s, const struct thread *t)
 {
     s->uid = t->cred->fsuid;

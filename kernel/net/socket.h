@@ -173,6 +173,8 @@ struct socket {
  * is reached or memory is out.
  */
 struct socket *socket_new(size_t size, const struct socket_ops *ops, int family, int type);
+/* Why socket_new() gave NULL: -ENFILE at the limit, as socket(2) says; else no_memory. */
+int socket_new_error(int no_memory);
 void socket_set_owner(struct socket *s, const struct thread *t);
 void socket_inherit(struct socket *s, const struct socket *parent);
 struct socket *socket_get(struct socket *s);

@@ -29,7 +29,7 @@ int tcp_create(int family, struct socket **ret)
 {
     struct tcp_socket *t = tcp_new(family);
     if (!t)
-        return -ENOBUFS;
+        return socket_new_error(-ENOBUFS);
     *ret = tcp_socket(t);
     return 0;
 }
@@ -87,7 +87,7 @@ static int establish(struct tcp_socket *client, struct tcp_socket *listener)
 {
     struct tcp_socket *server = tcp_new(tcp_socket(listener)->family);
     if (!server)
-        return -ENOBUFS;
+        return socket_new_error(-ENOBUFS);
     struct inet_socket *i = &server->inet;
     socket_inherit(&i->socket, tcp_socket(listener));
     i->local = client->inet.remote;

@@ -19,7 +19,7 @@ int udp_create(int family, struct socket **ret)
 {
     struct socket *s = socket_new(sizeof(struct inet_socket), &udp_ops, family, SOCK_DGRAM);
     if (!s)
-        return -ENOBUFS;
+        return socket_new_error(-ENOBUFS);
     list_init(&inet_of(s)->port_link);
     *ret = s;
     return 0;

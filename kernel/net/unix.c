@@ -46,7 +46,7 @@ int unix_create(int type, int protocol, struct socket **ret)
         return -ESOCKTNOSUPPORT;
     struct unix_socket *u = unix_new(type);
     if (!u)
-        return -ENOMEM;
+        return socket_new_error(-ENOMEM);
     *ret = &u->socket;
     return 0;
 }
@@ -112,7 +112,7 @@ static int make_connection(struct unix_socket *client, struct unix_socket *liste
 {
     struct unix_socket *server = unix_new(client->socket.type);
     if (!server)
-        return -ENOMEM;
+        return socket_new_error(-ENOMEM);
     socket_inherit(&server->socket, &listener->socket);
     server->socket.pass_creds = listener->socket.pass_creds;
     server->name = listener->name;

@@ -7,6 +7,7 @@
 #include "kernel/core/limits.h"
 #include "tests/harness/harness.h"
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <poll.h>
@@ -23,6 +24,7 @@
 #include <sys/shm.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/un.h>
 #include <sys/wait.h>
 #include <sys/xattr.h>
 #include <time.h>
@@ -363,6 +365,74 @@ TEST(locks)
     EXPECT_SERVES();
 }
 
+/* Mappings of more files than the kernel keeps names of. */
+TEST(names_of_mapped_files)
+{
+    enum { FILES = LIMIT_MAPPED_FILES + 100 };
+    char name[64], folder[64], line[512];
+    int named = 0, fd;
+    ASSERT_TRUE(getcwd(folder, sizeof(folder)) != NULL);
+    for (int i = 0; i < FILES; i++) {
+        snprintf(name, sizeof(name), "mapped%d", i);
+        ASSERT_GE(fd = open(name, O_CREAT | O_RDWR, 0600), 0);
+        ASSERT_EQ(write(fd, "x", 1), 1);
+        const char *p = mmap(NULL, PAGE, PROT_READ, MAP_SHARED, fd, 0);
+        ASSERT_TRUE(p != MAP_FAILED);
+        EXPECT_EQ(*p, 'x');
+        close(fd);
+    }
+    FILE *maps = fopen("/proc/self/maps", "r");
+    ASSERT_TRUE(maps != NULL);
+    while (fgets(line, sizeof(line), maps))
+        named += strstr(line, "/mapped") != NULL;
+    fclose(maps);
+    EXPECT_LE(named, LIMIT_MAPPED_FILES);
+    EXPECT_GT(named, LIMIT_MAPPED_FILES / 2);
+    EXPECT_SERVES();
+}
+
+/* A mounted folder is listed into memory, whole, when it is read for the first time. */
+#define LISTED_NAMES 5000
+
+static int list_mounted(void)
+{
+    static char some[PAGE];
+    int fd = open(getenv("LIMITS_FOLDER"), O_RDONLY | O_DIRECTORY);
+    ASSERT_GE(fd, 0);
+    if (getdents64(fd, some, sizeof(some)) > 0)
+        return fd;
+    int error = errno;
+    close(fd);
+    errno = error;
+    return -1;
+}
+
+TEST(listings_of_mounted_folders)
+{
+    char name[PAGE], filler[200];
+    const char *folder = getenv("LIMITS_FOLDER");
+    int fd, last = -1, count = 0;
+    if (!folder)
+        SKIP("no folder is mounted");
+    raise_descriptors();
+    memset(filler, 'x', sizeof(filler) - 1);
+    filler[sizeof(filler) - 1] = '\0';
+    for (int i = 0; i < LISTED_NAMES; i++) {
+        snprintf(name, sizeof(name), "%s/%s%d", folder, filler, i);
+        ASSERT_GE(fd = open(name, O_CREAT | O_WRONLY, 0600), 0);
+        close(fd);
+    }
+    const long least = LISTED_NAMES * (long)sizeof(filler);
+    for (; (fd = list_mounted()) >= 0; count++)
+        last = fd;
+    EXPECT_EQ(errno, ENOMEM);
+    EXPECT_LE(count * least, (long)LIMIT_LISTING_BYTES);
+    EXPECT_GT(count * least, (long)LIMIT_LISTING_BYTES / 2);
+    EXPECT_SERVES();
+    close(last);
+    EXPECT_GE(list_mounted(), 0);
+}
+
 /* ---- pipes ---- */
 
 TEST(pages_of_pipes)
@@ -553,6 +623,70 @@ TEST(files_in_flight)
     EXPECT_SERVES();
 }
 
+static bool connect_to(const struct sockaddr_un *name, socklen_t size)
+{
+    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0);
+    if (fd < 0)
+        return false;
+    if (connect(fd, (const struct sockaddr *)name, size) == 0)
+        return true;
+    int error = errno;
+    close(fd);
+    errno = error;
+    return false;
+}
+
+/* Connections that nobody accepts: to one listener, all that it takes. */
+static long connect_to_a_listener(void)
+{
+    struct sockaddr_un name = {.sun_family = AF_UNIX};
+    socklen_t size = sizeof(sa_family_t);
+    int listener = socket(AF_UNIX, SOCK_STREAM, 0);
+    long count = 0;
+    if (listener < 0 || bind(listener, (struct sockaddr *)&name, size) < 0)
+        return 0;
+    size = sizeof(name);
+    if (getsockname(listener, (struct sockaddr *)&name, &size) < 0 || listen(listener, 1 << 20) < 0)
+        return 0;
+    while (connect_to(&name, size))
+        count++;
+    return count;
+}
+
+TEST(connections_of_a_listener)
+{
+    raise_descriptors();
+    EXPECT_EQ(connect_to_a_listener(), LIMIT_SOCKET_BACKLOG + 1);
+    EXPECT_EQ(errno, EAGAIN);
+}
+
+/* Each is two sockets, of which only one has a descriptor. */
+static long connect_to_many_listeners(void)
+{
+    long total = 0, count;
+    raise_descriptors();
+    do {
+        errno = 0;
+        count = connect_to_a_listener();
+        total += 2 * count;
+    } while (errno == EAGAIN);
+    return total;
+}
+
+TEST(sockets)
+{
+    alarm(LONG_CASE_SECONDS);
+    struct crowd crowd =
+        crowd_start(LIMIT_SOCKETS / LIMIT_DESCRIPTORS + 1, connect_to_many_listeners);
+    EXPECT_EQ(crowd.last_errno, ENFILE);
+    EXPECT_LE(crowd.total, LIMIT_SOCKETS);
+    EXPECT_GT(crowd.total, LIMIT_SOCKETS - 1000);
+    EXPECT_ERRNO(socket(AF_INET, SOCK_STREAM, 0), ENFILE);
+    EXPECT_SERVES();
+    crowd_end(&crowd);
+    EXPECT_GE(socket(AF_INET, SOCK_STREAM, 0), 0);
+}
+
 /* ---- System V IPC ---- */
 
 static void remove_all(int *ids, int count, int (*control)(int id))
@@ -594,6 +728,18 @@ TEST(semaphores)
     EXPECT_EQ(count, LIMIT_SEM_TOTAL / LIMIT_SEM_PER_SET);
     remove_all(ids, count, remove_semaphores);
     EXPECT_SERVES();
+}
+
+TEST(operations_on_semaphores)
+{
+    static struct sembuf up[LIMIT_SEM_OPS + 1];
+    int id = semget(IPC_PRIVATE, 1, 0600);
+    for (int i = 0; i <= LIMIT_SEM_OPS; i++)
+        up[i].sem_op = 1;
+    EXPECT_ERRNO(semop(id, up, LIMIT_SEM_OPS + 1), E2BIG);
+    EXPECT_EQ(semop(id, up, LIMIT_SEM_OPS), 0);
+    EXPECT_EQ(semctl(id, 0, GETVAL), LIMIT_SEM_OPS);
+    EXPECT_EQ(remove_semaphores(id), 0);
 }
 
 static int undo_set;

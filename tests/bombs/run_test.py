@@ -216,9 +216,10 @@ def run_bombs(program, caller):
 
 # ---- limits ----
 
-def run_limits(program, caller):
-    done = caller.run("--user", "root", "--mount", f"{program}:/limits:ro", "--env", "GLOVEBOX_TEST_INSIDE=1", "--",
-                      "/limits")
+def run_limits(program, caller, folder):
+    mounted = tempfile.mkdtemp(prefix="listed-", dir=folder)
+    done = caller.run("--user", "root", "--mount", f"{program}:/limits:ro", "--mount", f"{mounted}:/listed:rw",
+                      "--env", "LIMITS_FOLDER=/listed", "--env", "GLOVEBOX_TEST_INSIDE=1", "--", "/limits")
     seen = 0
     for line in (done.stdout + b"\n" + done.stderr).decode(errors="replace").splitlines():
         match = VERDICT.match(line)
@@ -238,7 +239,7 @@ def main():
         for number, caller in enumerate(find_callers(folder)):
             run_bombs(bombs, caller)
             if number == 0 and wanted("limits"):
-                run_limits(compile_program("limits", folder, "tests/harness/harness.c"), caller)
+                run_limits(compile_program("limits", folder, "tests/harness/harness.c"), caller, folder)
     return 1 if failed else 0
 
 
