@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """tests/e2e: the programs as their users meet them, and programs on a terminal."""
+import concurrent.futures
 import os
 import subprocess
 import sys
@@ -10,13 +11,22 @@ from common import GLOVEBOX, ROOT
 FOLDER = os.path.join(ROOT, "tests/e2e")
 
 
+TOGETHER = 2  # much of their time they wait
+
+
+def run(name):
+    return subprocess.run(["/usr/bin/python3", os.path.join(FOLDER, name), *sys.argv[1:]],
+                          env=dict(os.environ, GLOVEBOX=GLOVEBOX), stdin=subprocess.DEVNULL,
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
+
+
 def main():
-    env = dict(os.environ, GLOVEBOX=GLOVEBOX)
     broken = False
-    for name in sorted(os.listdir(FOLDER)):
-        if name.endswith("_test.py"):
-            done = subprocess.run(["/usr/bin/python3", os.path.join(FOLDER, name), *sys.argv[1:]],
-                                  env=env, stdin=subprocess.DEVNULL, check=False)
+    names = sorted(n for n in os.listdir(FOLDER) if n.endswith("_test.py"))
+    with concurrent.futures.ThreadPoolExecutor(TOGETHER) as pool:
+        for done in pool.map(run, names):
+            sys.stdout.buffer.write(done.stdout)
+            sys.stdout.buffer.flush()
             broken |= done.returncode not in (0, 1)
     sys.exit(2 if broken else 0)
 
