@@ -2,6 +2,7 @@
 #include "sandbox/run.h"
 
 #include "sandbox/notices.h"
+#include "sandbox/remains.h"
 #include "sandbox/reports.h"
 #include "sandbox/signals.h"
 #include "sandbox/start.h"
@@ -20,6 +21,8 @@
 #define BACKGROUND_CHECK_MS 200
 /* How long the program has to stop before we do. */
 #define SUSPEND_MS 200
+/* How often it is looked whether those who were killed come to their end. */
+#define DYING_LOOK_MS 100
 
 enum state {
     RUNNING,
@@ -55,12 +58,14 @@ struct run {
     struct place place;
     int64_t start_ns, deadline_ns;   /* CLOCK_MONOTONIC; 0: none */
     int64_t timeout_ns, lifetime_ns; /* when the time of command and sandbox are up; likewise */
-    uint64_t delivered_bytes;        /* when the deadline for readers was set */
-    int64_t suspend_ns;              /* when to stop though the program has not said that it did */
-    bool is_ready;                   /* the program's first process exists */
-    bool has_outcome;                /* EXITED or FAILED came */
-    bool has_totals;                 /* EXITED or TOTALS */
-    bool is_ended_by_us; /* the cause is time or a signal, whatever the program makes of it */
+    int64_t dying_until_ns;          /* at the latest */
+    unsigned idle_looks;      /* at which nobody of the dying was at work, one after another */
+    uint64_t delivered_bytes; /* when the deadline for readers was set */
+    int64_t suspend_ns;       /* when to stop though the program has not said that it did */
+    bool is_ready;            /* the program's first process exists */
+    bool has_outcome;         /* EXITED or FAILED came */
+    bool has_totals;          /* EXITED or TOTALS */
+    bool is_ended_by_us;      /* the cause is time or a signal, whatever the program makes of it */
     bool is_control_open;
     bool is_abandoned;   /* nothing more is carried */
     bool is_held_up;     /* the kernel process can't be waited for */
@@ -95,7 +100,9 @@ static void start_dying(struct run *r)
 {
     cgroup_unthrottle(&r->place.record.cgroup);
     sandbox_kill(r->sandbox);
-    set_state(r, DYING, SANDBOX_DYING_MS);
+    r->idle_looks = 0;
+    r->dying_until_ns = now_ns() + SANDBOX_DYING_MAX_MS * NSEC_PER_MSEC;
+    set_state(r, DYING, DYING_LOOK_MS);
 }
 
 static void start_killing(struct run *r)
@@ -185,6 +192,16 @@ static void give_up_kernel(struct run *r)
                "folder?), it ends when that lets go");
 }
 
+/* To take apart what many processes have mapped takes the machine a while. */
+static void look_at_the_dying(struct run *r)
+{
+    r->idle_looks = remains_are_at_work(r->sandbox->pid) ? 0 : r->idle_looks + 1;
+    if (r->idle_looks < SANDBOX_DYING_MS / DYING_LOOK_MS && now_ns() < r->dying_until_ns)
+        set_state(r, DYING, DYING_LOOK_MS);
+    else
+        give_up_kernel(r);
+}
+
 static void on_deadline(struct run *r)
 {
     r->deadline_ns = 0;
@@ -193,7 +210,7 @@ static void on_deadline(struct run *r)
     else if (r->state == KILLING || r->state == LEAVING)
         start_dying(r);
     else if (r->state == DYING)
-        give_up_kernel(r);
+        look_at_the_dying(r);
     else if (r->state == GONE)
         give_up_readers(r);
 }

@@ -14,11 +14,13 @@
  *                     KILLING  CONTROL_KILL ---------------------+
  *                        | 20 ms: killed from outside
  *                        v
- *                     DYING  over when the kernel process is gone, or 1 s later
+ *                     DYING  over when the kernel process is gone, or when
+ *                               nothing was at work on that for 1 s, or 10 s later
  *
  * So no program in the sandbox lives longer than grace and 20 ms after its time was up, whatever it
  * does; and what it had written by then is carried to its reader before the end is told. A reader
- * that takes nothing for a second does not hold up an end that is ours.
+ * that takes nothing for a second does not hold up an end that is ours. When this returns, nothing
+ * of the sandbox is left, or it was said that the machine holds its end up.
  *
  * While it runs, SIGINT, SIGTERM, SIGHUP and SIGQUIT to this process end the sandbox, SIGUSR1 and
  * SIGUSR2 go to the program, SIGTSTP stops both, and SIGPIPE is ignored; a signal that was ignored
@@ -30,10 +32,11 @@
 #include "sandbox/relay.h"
 #include "sandbox/spec.h"
 
-#define SANDBOX_KILL_MS       20   /* between CONTROL_KILL and SIGKILL to the kernel process */
-#define SANDBOX_LEAVING_MS    2000 /* between CONTROL_EXITED and the end of the kernel process */
-#define SANDBOX_DELIVERY_MS   1000 /* that a reader may rest when we have ended the program */
-#define SANDBOX_DYING_MS      1000 /* that the machine may hold up a killed kernel process */
+#define SANDBOX_KILL_MS       20    /* between CONTROL_KILL and SIGKILL to the kernel process */
+#define SANDBOX_LEAVING_MS    2000  /* between CONTROL_EXITED and the end of the kernel process */
+#define SANDBOX_DELIVERY_MS   1000  /* that a reader may rest when we have ended the program */
+#define SANDBOX_DYING_MS      1000  /* that the machine may hold up a killed kernel process */
+#define SANDBOX_DYING_MAX_MS  10000 /* that it may be at work on the ends of it and of its tasks */
 #define SANDBOX_LOG_MAX_BYTES (256 * 1024) /* of the kernel process's standard error */
 
 struct sandbox_io {

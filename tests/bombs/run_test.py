@@ -124,6 +124,25 @@ def processes_with(mark):
     return found & set(parents)
 
 
+def stat_of(pid):
+    """The fields of /proc/PID/stat behind the name; None when there is no such process."""
+    try:
+        with open(f"/proc/{pid}/stat", "rb") as f:
+            return f.read().rpartition(b")")[2].split()
+    except OSError:
+        return None
+
+
+def begun(pids):
+    """{pid: when it began}, by which a number that is used again is told."""
+    return {pid: fields[19] for pid in pids if (fields := stat_of(pid))}
+
+
+def outlived(before):
+    """Those of begun() that are still there, if only as what the machine takes apart."""
+    return [pid for pid, start in before.items() if (fields := stat_of(pid)) and fields[19] == start]
+
+
 def groups_with(mark):
     return [name for _, names, _ in os.walk(CGROUPS) for name in names if mark in name]
 
@@ -144,13 +163,9 @@ def traces(mark, caller, mounts_before):
 
 
 def trouble_after(mark, caller, mounts_before):
-    """All are killed when glovebox ends; what the machine then needs for their memory holds nobody up. What glovebox
-    could not take away for that, the next one does."""
-    until = time.monotonic() + SECONDS
-    while processes_with(mark):
-        if time.monotonic() > until:
-            return "a process is left"
-        time.sleep(0.1)
+    """What glovebox could not take away, since the machine held it up, the next one does."""
+    if processes_with(mark):
+        return "a process is left"
     if not traces(mark, caller, mounts_before):
         return ""
     caller.run("--", "true")
@@ -194,9 +209,12 @@ def light(name, caller, command, causes):
                                    stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.DEVNULL)
         time.sleep(0.3)
         trouble = neighbours_trouble(caller)
-        peak = peak_bytes(process)
+        peak, seen = peak_bytes(process), begun(processes_with(mark) - {process.pid})
         result, why = result_of(process, out)
+        left = outlived(seen)
     trouble = trouble or why
+    if left:
+        trouble = trouble or f"{len(left)} processes outlived glovebox"
     if peak > GLOVEBOX_MEMORY:
         trouble = trouble or f"glovebox itself took {peak >> 20} MiB"
     if result and result["cause"] not in causes:
