@@ -1,26 +1,61 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * A libFuzzer target: sequences of system calls, on a whole kernel (world.h), led by what of the
- * kernel they reach. An input is a byte (bit 0: the user is root; bit 1: with --trace; bit 2: each
- * number is followed by the task that calls) and then calls: a byte that chooses one of calls.h, or
- * 255 and any number; then the arguments, as their letters say.
+ * kernel they reach.
+ *
+ * An input is a byte of options, a byte that says what is there at the start (furnish()), and then
+ * calls: a byte that chooses one of shapes.h, or, from CRUDE on, one of calls.h by the next byte,
+ * or with 255 any number; then the arguments, as their letters say. Between them are whole reads
+ * and writes of files. Whatever the bytes are, most arguments make sense: descriptors are mostly
+ * open ones, names are mostly there.
  *
  * What must hold: whatever is called, nothing of it is left when its processes have ended.
  */
 #include "tests/fuzz/calls.h"
+#include "tests/fuzz/shapes.h"
 #include "tests/fuzz/world.h"
 
-#include <fcntl.h>
-#include <sys/socket.h>
-#include <sys/stat.h>
+#include <elf.h>
+#include <sys/un.h>
 
-#define CALLS_MAX  200
-#define BYTES_MAX  64
-#define ANY_NUMBER 255
+#define CALLS_MAX    200
+#define BYTES_MAX    64
+#define ANSWER_BYTES 512
+#define FIELDS_BYTES 512
+#define REPEAT_MAX   4
+#define READS        4
+#define READ_FILE    208
+#define WRITE_FILE   216
+#define CRUDE        224
+#define ANY_NUMBER   255
+_Static_assert(ARRAY_SIZE(shapes) <= READ_FILE, "a byte chooses");
+
+/* The first byte. */
+enum {
+    AS_ROOT = 1,
+    WITH_TRACE = 2,
+    MANY_TASKS = 4, /* each call is led by the task that makes it */
+    MAY_WAIT = 8,   /* what is opened at the start blocks */
+    WITH_IMAGE = 16,
+    WITH_TEXT = 32, /* the host's /proc says something */
+};
 
 static const char *const names[] = {
     "a",
     "b",
+    "p",
+    "s",
+    "x",
+    "i/f",
+    "i/large",
+    "i/d",
+    "i/d/e",
+    "i/l",
+    "/m",
+    "/m/a",
+    "/m/b",
+    "/m/d",
+    "/m/d/a",
     "d",
     "d/a",
     "l",
@@ -70,6 +105,18 @@ static const char *const names[] = {
     "security.capability",
 };
 
+/* Of the call that is made now: what its last address leads to. */
+static size_t last_size, last_count;
+/* What calls have answered. */
+static uint64_t answers[8];
+static unsigned answer_count;
+
+static uint64_t put(const void *data, size_t size)
+{
+    last_size = size;
+    return world_put(data, size);
+}
+
 static uint64_t odd_word(struct input *in)
 {
     static const uint64_t words[] = {
@@ -90,13 +137,20 @@ static uint64_t number(struct input *in)
     return b < 240 ? b : b == 255 ? UINT64_MAX : b >= 248 ? odd_word(in) : input_word(in, 2);
 }
 
+/* Those below most often. */
+static uint64_t number_below(struct input *in, uint64_t most)
+{
+    uint8_t b = input_byte(in);
+    return b < 240 ? b % most : number(in);
+}
+
 static uint64_t path(struct input *in)
 {
     uint8_t b = input_byte(in);
-    if (b < ARRAY_SIZE(names))
-        return world_put_string(names[b]);
     if (b >= 250)
         return odd_word(in);
+    if (b < 192)
+        return world_put_string(names[b % ARRAY_SIZE(names)]);
     char *text = input_string(in, b % BYTES_MAX);
     uint64_t at = world_put_string(text);
     free(text);
@@ -111,28 +165,44 @@ static uint64_t buffer(struct input *in)
     if (b >= 250)
         return odd_word(in);
     const uint8_t *data = input_bytes(in, b % BYTES_MAX, &size);
-    uint64_t at = world_put(NULL, 512);
-    memset(world_at(at), 0, 512);
+    uint64_t at = put(NULL, ANSWER_BYTES);
+    memset(world_at(at), 0, ANSWER_BYTES);
     memcpy(world_at(at), data, size);
+    last_size = size;
     return at;
 }
 
+static uint64_t answer_buffer(struct input *in)
+{
+    uint64_t at = put(NULL, ANSWER_BYTES);
+    return in->size && in->data[0] >= 250 ? odd_word(in) : at;
+}
+
+/* Two timespecs, mostly short: what is armed with them ends before the next call. */
 static uint64_t times(struct input *in)
 {
-    uint64_t t[4];
-    for (int i = 0; i < 4; i++)
-        t[i] = number(in);
-    return world_put(t, sizeof(t));
+    uint64_t t[4] = {0};
+    uint8_t b = input_byte(in);
+    if (b < 128) {
+        t[1] = b & 3;
+        t[3] = b >> 2 & 3;
+        t[2] = b >> 4 & 1;
+        t[0] = b >> 5 & 1;
+    } else {
+        for (int i = 0; i < 4; i++)
+            t[i] = number(in);
+    }
+    return put(t, sizeof(t));
 }
 
 static uint64_t vector(struct input *in)
 {
-    uint64_t v[6];
-    for (int i = 0; i < 6; i += 2) {
-        v[i] = buffer(in);
-        v[i + 1] = number(in);
+    uint64_t v[6] = {0};
+    for (int i = input_byte(in) % 4 * 2; i > 0; i -= 2) {
+        v[i - 2] = buffer(in);
+        v[i - 1] = number(in);
     }
-    return world_put(v, sizeof(v));
+    return put(v, sizeof(v));
 }
 
 static uint64_t strings(struct input *in)
@@ -140,17 +210,80 @@ static uint64_t strings(struct input *in)
     uint64_t v[4] = {0};
     for (uint8_t i = input_byte(in) % 4; i > 0; i--)
         v[i - 1] = path(in);
-    return world_put(v, sizeof(v));
+    return put(v, sizeof(v));
+}
+
+static size_t unix_address(struct input *in, uint8_t *address)
+{
+    uint8_t b = input_byte(in);
+    struct sockaddr_un *un = (void *)address;
+    un->sun_family = AF_UNIX;
+    if (b < 64) /* a name in the tree, or the same one in the other space */
+        return offsetof(struct sockaddr_un, sun_path) + 1 +
+               (size_t)snprintf(un->sun_path + (b & 1), 90, "%s", names[b / 2]);
+    return b < 96 ? sizeof(sa_family_t) : offsetof(struct sockaddr_un, sun_path) + b % 108;
+}
+
+/* Few, so that they meet. */
+static size_t internet_address(struct input *in, uint8_t *address, bool is_6)
+{
+    static const uint32_t hosts[] = {INADDR_LOOPBACK, INADDR_ANY,       INADDR_LOOPBACK + 1,
+                                     0x0a000001,      INADDR_BROADCAST, 0xe0000001};
+    uint8_t b = input_byte(in);
+    uint32_t host = htonl(hosts[b % 8 % ARRAY_SIZE(hosts)]);
+    in_port_t port = htons((in_port_t)(b & 32 ? 0 : 8080 + (b >> 3 & 3)));
+    struct sockaddr_in *four = (void *)address;
+    struct sockaddr_in6 *six = (void *)address;
+    if (!is_6) {
+        *four = (struct sockaddr_in){.sin_family = AF_INET, .sin_port = port};
+        four->sin_addr.s_addr = host;
+        return sizeof(*four);
+    }
+    *six = (struct sockaddr_in6){.sin6_family = AF_INET6, .sin6_port = port};
+    six->sin6_addr = b & 64 ? in6addr_loopback : in6addr_any;
+    if (b & 128) {
+        memset(six->sin6_addr.s6_addr + 10, 0xff, 2);
+        memcpy(six->sin6_addr.s6_addr + 12, &host, sizeof(host));
+    }
+    return sizeof(*six);
 }
 
 static uint64_t socket_address(struct input *in)
 {
-    static const uint8_t families[] = {AF_UNIX, AF_INET, AF_INET6, AF_NETLINK, AF_UNSPEC};
-    uint8_t address[128] = {families[input_byte(in) % ARRAY_SIZE(families)]}, b = input_byte(in);
-    size_t size;
-    const uint8_t *data = input_bytes(in, b % BYTES_MAX, &size);
-    memcpy(address + 2, data, size);
-    return world_put(address, sizeof(address));
+    uint8_t address[128] = {0}, b = input_byte(in);
+    size_t size = 2;
+    if (b < 80) {
+        size = unix_address(in, address);
+    } else if (b < 200) {
+        size = internet_address(in, address, b >= 140);
+    } else {
+        address[0] = b < 230 ? AF_NETLINK : b % 4;
+        const uint8_t *data = input_bytes(in, b % BYTES_MAX, &size);
+        memcpy(address + 2, data, size);
+        size = b < 230 ? sizeof(struct sockaddr_nl) : size + 2;
+    }
+    uint64_t at = put(address, sizeof(address));
+    last_size = size;
+    return at;
+}
+
+/* Descriptors or credentials, or any bytes. */
+static uint64_t control(struct input *in)
+{
+    uint8_t b = input_byte(in), count = b % REPEAT_MAX + 1;
+    struct {
+        uint64_t size;
+        int level, type, word[REPEAT_MAX];
+    } m = {CMSG_LEN(count * sizeof(int)), SOL_SOCKET, SCM_RIGHTS, {0}};
+    if (b >= 192)
+        return buffer(in);
+    if (b >= 160) {
+        m.type = SCM_CREDENTIALS;
+        m.size = CMSG_LEN(sizeof(struct ucred));
+    }
+    for (uint8_t i = 0; i < count; i++)
+        m.word[i] = (int)number_below(in, 32);
+    return put(&m, sizeof(m));
 }
 
 static uint64_t message(struct input *in)
@@ -161,30 +294,79 @@ static uint64_t message(struct input *in)
     } m[2] = {0};
     for (int i = 0; i < 2; i++) {
         m[i].name = what & 1 ? socket_address(in) : 0;
-        m[i].name_size = what & 1 ? number(in) : 0;
+        m[i].name_size = what & 1 ? last_size : 0;
         m[i].vector = vector(in);
         m[i].vector_count = what >> 6;
-        m[i].control = what & 2 ? buffer(in) : 0;
-        m[i].control_size = what & 2 ? number(in) : 0;
-        m[i].flags = what & 4 ? number(in) : 0;
+        m[i].control = what & 2 ? control(in) : what & 16 ? answer_buffer(in) : 0;
+        m[i].control_size = what & 18 ? last_size : 0;
+        if (what & 4)
+            *(what & 32 ? &m[i].control_size : &m[i].name_size) = number(in);
         if (!(what & 8))
             break;
     }
-    return world_put(m, sizeof(m));
+    return put(m, sizeof(m));
 }
 
-static uint64_t flags(struct input *in)
+static uint64_t crude_flags(struct input *in)
 {
     uint8_t b = input_byte(in);
     return b < 128 ? b : b < 192 ? 1ULL << (b & 63) : input_word(in, 4);
 }
 
-/* See calls.h for the letters. */
-static uint64_t argument(struct input *in, char letter)
+/* A word of the pool, or flags together: the upper bit of the byte says that another one follows.
+ */
+static uint64_t pooled(struct input *in, const struct pool *p)
+{
+    uint64_t word = 0;
+    uint8_t b;
+    do {
+        b = input_byte(in);
+        if ((b & 127) >= 120)
+            return word | number(in);
+        if ((b & 127) < 100 || !p->are_flags)
+            word |= p->words[(b & 127) % p->count];
+    } while (p->are_flags && b >= 128);
+    return word;
+}
+
+static const struct pool *pool_find(char letter)
+{
+    for (size_t i = 0; i < ARRAY_SIZE(pools); i++)
+        if (pools[i].letter == letter)
+            return &pools[i];
+    return NULL;
+}
+
+/* Of those from the start, or that came last. */
+static uint64_t descriptor(struct input *in)
+{
+    uint8_t b = input_byte(in);
+    if (b < 160)
+        return b % 28;
+    if (b < 240)
+        return answers[(answer_count - 1 - b % 4) % ARRAY_SIZE(answers)];
+    return number(in);
+}
+
+static uint64_t directory(struct input *in)
+{
+    uint8_t b = input_byte(in);
+    return b < 128 ? (uint64_t)AT_FDCWD : descriptor(in);
+}
+
+/* What both tables mean alike. See there for the letters. */
+static uint64_t common(struct input *in, char letter)
 {
     switch (letter) {
+    case 'f':
+        return descriptor(in);
     case 'd':
-        return in->size && in->data[0] >= 128 ? (input_byte(in), (uint64_t)AT_FDCWD) : number(in);
+        return directory(in);
+    case 'n':
+    case 'k':
+        return number_below(in, 12);
+    case 's':
+        return number_below(in, 66);
     case 'p':
         return path(in);
     case 'b':
@@ -199,41 +381,269 @@ static uint64_t argument(struct input *in, char letter)
         return socket_address(in);
     case 'm':
         return message(in);
-    case 'F':
-        return flags(in);
     case 'M':
         return input_word(in, 2) & 07777;
     case '0':
+    case '-':
         return 0;
     default:
         return number(in);
     }
 }
 
+static uint64_t shaped(struct input *in, char letter)
+{
+    const struct pool *p = pool_find(letter);
+    if (p)
+        return pooled(in, p);
+    switch (letter) {
+    case '1':
+    case '8':
+        return (uint64_t)(letter - '0');
+    case 'i':
+        return answers[number_below(in, ARRAY_SIZE(answers)) % ARRAY_SIZE(answers)];
+    case 'o':
+        return answer_buffer(in);
+    case 'w':
+        return number_below(in, 84);
+    case 'l':
+        return last_size;
+    case 'c':
+        return last_count;
+    default:
+        return common(in, letter);
+    }
+}
+
+static uint64_t crude(struct input *in, char letter)
+{
+    return letter == 'F' ? crude_flags(in) : common(in, letter);
+}
+
+/* *at is behind the opening bracket, and then behind the closing one. */
+static uint64_t structure(struct input *in, const char **at)
+{
+    uint8_t fields[FIELDS_BYTES];
+    size_t used = 0, repeat = 1;
+    bool is_list = **at == '*';
+    const char *first = *at + is_list, *field = first;
+    if (is_list)
+        repeat = 1 + input_byte(in) % REPEAT_MAX;
+    for (size_t i = 0; i < repeat; i++) {
+        for (field = first; *field != ')'; field += 2) {
+            size_t size = (size_t)(field[0] - '0');
+            uint64_t word = shaped(in, field[1]);
+            memcpy(fields + used, &word, size);
+            used += size;
+        }
+    }
+    *at = field + 1;
+    last_count = repeat;
+    return put(fields, used);
+}
+
+static void shaped_arguments(struct input *in, const char *letters, uint64_t arg[6])
+{
+    for (int i = 0; i < 6 && *letters; i++) {
+        if (*letters == '(') {
+            letters++;
+            arg[i] = structure(in, &letters);
+        } else {
+            arg[i] = shaped(in, *letters++);
+        }
+    }
+}
+
+static void crude_arguments(struct input *in, const char *letters, uint64_t arg[6])
+{
+    for (int i = 0; i < 6 && letters[i]; i++)
+        arg[i] = crude(in, letters[i]);
+}
+
+/* A file from opening to closing: what most of /proc and /dev is for. */
+static void use_file(struct input *in, unsigned task, bool is_write)
+{
+    const uint64_t flags = (is_write ? O_WRONLY : O_RDONLY) | O_NONBLOCK;
+    uint64_t name = path(in), data = is_write ? buffer(in) : put(NULL, ANSWER_BYTES);
+    long fd = world_call_as(task, SYS_open, (const uint64_t[6]){name, flags});
+    if (fd < 0)
+        return;
+    const uint64_t arg[6] = {(uint64_t)fd, data, is_write ? last_size : ANSWER_BYTES};
+    for (int i = 0; i < READS; i++)
+        if (world_call_as(task, is_write ? SYS_write : SYS_read, arg) <= 0)
+            break;
+    world_call_as(task, SYS_close, arg);
+}
+
 static void call(struct input *in, bool has_task)
 {
     uint8_t which = input_byte(in);
     unsigned task = has_task ? input_byte(in) % WORLD_TASKS : 0;
-    struct fuzz_call any = {0, 0, "xxxxxx"};
-    const struct fuzz_call *c = &fuzz_calls[which % FUZZ_CALLS];
     uint64_t arg[6] = {0};
-    if (which == ANY_NUMBER) {
-        any.nr = (short)(input_word(in, 2) % 1010);
-        c = &any;
+    int nr;
+    last_size = last_count = 0;
+    if (which >= READ_FILE && which < CRUDE) {
+        use_file(in, task, which >= WRITE_FILE);
+        return;
     }
-    for (int i = 0; i < 6 && c->arguments[i]; i++)
-        arg[i] = argument(in, c->arguments[i]);
-    world_call_as(task, c->nr, arg);
+    if (which < READ_FILE) {
+        nr = shapes[which % ARRAY_SIZE(shapes)].nr;
+        shaped_arguments(in, shapes[which % ARRAY_SIZE(shapes)].arguments, arg);
+    } else if (which < ANY_NUMBER) {
+        const struct fuzz_call *c = &fuzz_calls[input_byte(in) % FUZZ_CALLS];
+        nr = c->nr;
+        crude_arguments(in, c->arguments, arg);
+    } else {
+        nr = (int)(input_word(in, 2) % 1010);
+        crude_arguments(in, "xxxxxx", arg);
+    }
+    long r = world_call_as(task, nr, arg);
+    if (r > 0)
+        answers[answer_count++ % ARRAY_SIZE(answers)] = (uint64_t)r;
+}
+
+/* ---- what is there at the start ---- */
+
+/* The smallest program: its headers are its text. */
+static const struct {
+    Elf64_Ehdr header;
+    Elf64_Phdr segment;
+} program = {
+    .header = {.e_ident = {0x7f, 'E', 'L', 'F', ELFCLASS64, ELFDATA2LSB, EV_CURRENT},
+               .e_type = ET_EXEC,
+               .e_machine = EM_X86_64,
+               .e_version = EV_CURRENT,
+               .e_entry = 0x400000,
+               .e_phoff = sizeof(Elf64_Ehdr),
+               .e_ehsize = sizeof(Elf64_Ehdr),
+               .e_phentsize = sizeof(Elf64_Phdr),
+               .e_phnum = 1},
+    .segment = {.p_type = PT_LOAD,
+                .p_flags = PF_R | PF_X,
+                .p_vaddr = 0x400000,
+                .p_paddr = 0x400000,
+                .p_filesz = sizeof(program),
+                .p_memsz = sizeof(program),
+                .p_align = 0x1000},
+};
+
+static void furnish_files(uint64_t flags)
+{
+    uint64_t a = world_put_string("a"), d = world_put_string("d");
+    world_file("x", 0755, &program, sizeof(program));
+    world_file("b", 0755, "#!x y\n", 6);
+    WORLD_CALL(SYS_mkdir, d, 0755);
+    WORLD_CALL(SYS_symlink, a, world_put_string("l"));
+    WORLD_CALL(SYS_mknod, world_put_string("p"), S_IFIFO | 0666);
+    long fd = WORLD_CALL(SYS_open, a, O_RDWR | O_CREAT | flags, 0644);
+    WORLD_CALL(SYS_write, (uint64_t)fd, a, 100);
+    WORLD_CALL(SYS_open, d, O_RDONLY | O_DIRECTORY);
+    WORLD_CALL(SYS_open, world_put_string("p"), O_RDWR | flags);
+    WORLD_CALL(SYS_link, a, world_put_string("d/a"));
+}
+
+static void furnish_pipes(uint64_t flags)
+{
+    uint64_t fds = world_put(NULL, 8), name = world_put_string("m");
+    WORLD_CALL(SYS_pipe2, fds, flags);
+    WORLD_CALL(SYS_eventfd2, 1, flags);
+    WORLD_CALL(SYS_timerfd_create, CLOCK_MONOTONIC, flags);
+    WORLD_CALL(SYS_memfd_create, name, MFD_ALLOW_SEALING);
+}
+
+static void furnish_pairs(uint64_t flags)
+{
+    uint64_t fds = world_put(NULL, 8);
+    WORLD_CALL(SYS_socketpair, AF_UNIX, SOCK_STREAM | flags, 0, fds);
+    WORLD_CALL(SYS_socketpair, AF_UNIX, SOCK_SEQPACKET | flags, 0, fds);
+    WORLD_CALL(SYS_socketpair, AF_UNIX, SOCK_DGRAM | flags, 0, fds);
+}
+
+static void furnish_internet(uint64_t flags)
+{
+    struct sockaddr_in address = {.sin_family = AF_INET, .sin_port = htons(8080)};
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    uint64_t at = world_put(&address, sizeof(address)), size = sizeof(address);
+    uint64_t listener = (uint64_t)WORLD_CALL(SYS_socket, AF_INET, SOCK_STREAM | flags, 0);
+    WORLD_CALL(SYS_bind, listener, at, size);
+    WORLD_CALL(SYS_listen, listener, 4);
+    WORLD_CALL(SYS_connect, (uint64_t)WORLD_CALL(SYS_socket, AF_INET, SOCK_STREAM, 0), at, size);
+    WORLD_CALL(SYS_accept4, listener, 0, 0, flags);
+    WORLD_CALL(SYS_bind, (uint64_t)WORLD_CALL(SYS_socket, AF_INET, SOCK_DGRAM | flags, 0), at,
+               size);
+    WORLD_CALL(SYS_connect, (uint64_t)WORLD_CALL(SYS_socket, AF_INET, SOCK_DGRAM | flags, 0), at,
+               size);
+}
+
+static void furnish_events(uint64_t flags)
+{
+    const uint64_t mask = ~0ULL;
+    const struct epoll_event event = {.events = EPOLLIN | EPOLLET};
+    long queue = WORLD_CALL(SYS_epoll_create1, 0);
+    long watch = WORLD_CALL(SYS_inotify_init1, flags);
+    WORLD_CALL(SYS_inotify_add_watch, (uint64_t)watch, world_put_string("/w"), IN_ALL_EVENTS);
+    WORLD_CALL(SYS_signalfd4, UINT64_MAX, world_put(&mask, 8), 8, flags);
+    WORLD_CALL(SYS_epoll_ctl, (uint64_t)queue, EPOLL_CTL_ADD, (uint64_t)watch,
+               world_put(&event, sizeof(event)));
+}
+
+static void furnish_terminal(uint64_t flags)
+{
+    uint32_t unlocked = 0;
+    uint64_t word = world_put(&unlocked, sizeof(unlocked));
+    uint64_t side = (uint64_t)WORLD_CALL(SYS_open, world_put_string("/dev/ptmx"), O_RDWR | flags);
+    WORLD_CALL(SYS_ioctl, side, TIOCSPTLCK, word);
+    WORLD_CALL(SYS_ioctl, side, TIOCGPTPEER, O_RDWR | flags);
+    WORLD_CALL(SYS_ioctl, side + 1, TIOCSCTTY, 0);
+}
+
+static void furnish_tasks(uint64_t flags)
+{
+    WORLD_CALL(SYS_fork, 0);
+    WORLD_CALL(SYS_clone, CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD);
+}
+
+static void furnish_servers(uint64_t flags)
+{
+    const struct sockaddr_un address = {AF_UNIX, "s"};
+    uint64_t fd = (uint64_t)WORLD_CALL(SYS_socket, AF_UNIX, SOCK_STREAM | flags, 0);
+    WORLD_CALL(SYS_bind, fd, world_put(&address, sizeof(address)), 4);
+    WORLD_CALL(SYS_listen, fd, 2);
+    WORLD_CALL(SYS_socket, AF_NETLINK, SOCK_RAW | flags, NETLINK_ROUTE);
+}
+
+/* Of any file there. */
+static const char proc_text[] =
+    "VmRSS:\t  12 kB\nVmSize: 40 kB\nThreads:\t1\nvoluntary_ctxt_switches: 3\nMemTotal: 99 kB\n"
+    "400000-401000 r-xp 00000000 08:01 123 /w/x\n7000-8000 r-xp 00000000 00:00 0\n"
+    "Size: 4 kB\nRss: 4 kB\nPss: 4 kB\nVmFlags: rd ex mr\n";
+
+/* A bit of the second byte each. */
+static void furnish(uint8_t what, uint64_t flags)
+{
+    static void (*const kinds[])(uint64_t flags) = {
+        furnish_files,  furnish_pipes,    furnish_pairs, furnish_internet,
+        furnish_events, furnish_terminal, furnish_tasks, furnish_servers,
+    };
+    for (size_t i = 0; i < ARRAY_SIZE(kinds); i++)
+        if (what & (1 << i))
+            kinds[i](flags);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct input in = {data, size};
-    uint8_t first = input_byte(&in);
-    world_begin(first & 1 ? 0 : 1000);
-    kernel.config.trace = first & 2;
+    uint8_t options = input_byte(&in), what = input_byte(&in);
+    world_begin(options & AS_ROOT ? 0 : 1000);
+    kernel.config.trace = options & WITH_TRACE;
+    world_proc_text = options & WITH_TEXT ? proc_text : NULL;
+    answer_count = 0;
+    memset(answers, 0, sizeof(answers));
+    if (options & WITH_IMAGE)
+        world_image();
+    furnish(what, options & MAY_WAIT ? 0 : O_NONBLOCK);
     for (int i = 0; i < CALLS_MAX && in.size > 0; i++)
-        call(&in, first & 4);
+        call(&in, options & MANY_TASKS);
     world_end();
     return 0;
 }

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/fuzz/world.h"
 
+#include "kernel/arch/x86_64/frame.h"
 #include "kernel/boot/loop.h"
 #include "kernel/fs/filesystems.h"
+#include "kernel/fs/layer/content.h"
 #include "kernel/guest/numbers.h"
 #include "kernel/host/host.h"
 #include "kernel/proc/embryo.h"
@@ -15,6 +17,7 @@
 #include <sched.h>
 #include <signal.h>
 #include <sys/msg.h>
+#include <sys/resource.h>
 #include <sys/sem.h>
 #include <sys/shm.h>
 #include <sys/stat.h>
@@ -26,6 +29,15 @@
 #define NAMES_MAX    256
 #define NAME_BYTES   65536
 #define RANDOM_START 0x9e3779b97f4a7c15ULL
+#define HANDLED_MAX  8         /* signals after one call */
+#define FILE_MAX     (1 << 26) /* bytes, of the host's files */
+
+/* What the stub says of itself, and where a task that isn't in it runs. */
+#define STUB_START    0x7000
+#define STUB_HANDLER  0x7100
+#define STUB_RESTORER 0x7200
+#define STUB_END      0x8000
+#define PROGRAM       0x400000
 
 struct kernel kernel = {.proc_dir = {-1}, .store_dir = {-1}, .shadow_dir = {-1}, .stub = {-1}};
 uint8_t world_memory[WORLD_MEMORY_SIZE];
@@ -39,6 +51,7 @@ struct task {
     int nr;
     long result;
     bool is_killed;
+    bool is_kicked;
 };
 
 static struct task tasks[WORLD_TASKS];
@@ -208,6 +221,7 @@ static int stand_signal_thread(pid_t host_pid, pid_t host_tid, int sig)
     if (!task)
         return -ESRCH;
     task->is_killed |= sig == SIGKILL;
+    task->is_kicked |= sig == SIGNAL_KICK;
     return 0;
 }
 
@@ -306,7 +320,9 @@ static long notify(struct task *task, int nr, const uint64_t arg[6])
     pending = (struct seccomp_notif){
         .id = task->id,
         .pid = (uint32_t)(task->tid + HOST_PID),
-        .data = {.nr = nr, .arch = 0xc000003e, .instruction_pointer = 0x400000},
+        .data = {.nr = nr,
+                 .arch = 0xc000003e,
+                 .instruction_pointer = nr == SYS_rt_sigreturn ? STUB_RESTORER : PROGRAM},
     };
     for (int i = 0; i < 6; i++)
         pending.data.args[i] = arg[i];
@@ -348,6 +364,8 @@ static long run_exit(struct task *task)
     return WORLD_DEAD;
 }
 
+static const uint64_t stub_addresses[6] = {STUB_HANDLER, STUB_RESTORER, STUB_START, STUB_END};
+
 /* The stub in the place of the old program, whose other threads are gone. */
 static long run_exec(struct task *task)
 {
@@ -359,7 +377,7 @@ static long run_exec(struct task *task)
     long r = notify(task, SYS_GLOVEBOX_EXEC, (const uint64_t[6]){plan});
     world_plan = r == 0 ? world_at(plan) : NULL;
     if (r == 0)
-        r = notify(task, SYS_GLOVEBOX_START, (const uint64_t[6]){1, 2, 0x7000, 0x8000});
+        r = notify(task, SYS_GLOVEBOX_START, stub_addresses);
     return r;
 }
 
@@ -380,18 +398,49 @@ static long act(struct task *task)
     return WORLD_RUN;
 }
 
+/* What the stub does when it was kicked; the program's own handlers return at once. */
+static void handle_signals(struct task *task)
+{
+    pid_t tid = task->tid;
+    for (int i = 0; i < HANDLED_MAX && task->tid == tid && task->is_kicked; i++) {
+        uint64_t info = world_put(NULL, FRAME_SIGINFO_BYTES + sizeof(ucontext_t));
+        uint64_t context = info + FRAME_SIGINFO_BYTES;
+        bool has_changed_stack = tid & 1;
+        task->is_kicked = false;
+        long r = notify(task, SYS_GLOVEBOX_SIGNAL,
+                        (const uint64_t[6]){SIGNAL_KICK, info, context, has_changed_stack});
+        if (r < 0)
+            return;
+        if (r >> STUB_MOVE_FRAME_BIT)
+            notify(task, SYS_GLOVEBOX_MOVED, (const uint64_t[6]){0});
+        if (task->tid == tid)
+            notify(task, SYS_rt_sigreturn, (const uint64_t[6]){context});
+    }
+}
+
+static bool is_stopped(const struct task *task)
+{
+    return task->id && task->nr == SYS_GLOVEBOX_SIGNAL;
+}
+
 long world_call_as(unsigned index, int nr, const uint64_t arg[6])
 {
     struct task *task = &tasks[index % WORLD_TASKS];
     const struct syscall_row *row = syscall_row(nr);
     if (!task->tid)
         return WORLD_DEAD;
+    if (is_stopped(task))
+        return WORLD_PARKED;
     /* What never comes to the kernel. */
     if (row->kind == SYSCALL_HOST && !row->handler)
         return WORLD_RUN;
     long r = notify(task, nr, arg);
     if (r == WORLD_RUN)
         r = act(task);
+    end_killed();
+    for (unsigned i = 0; i < WORLD_TASKS; i++)
+        if (tasks[i].tid && !is_stopped(&tasks[i]))
+            handle_signals(&tasks[i]);
     end_killed();
     return r;
 }
@@ -469,7 +518,7 @@ static struct super *layer(mode_t mode)
 
 static void build_tree(void)
 {
-    static const char *const names[] = {"proc", "sys", "dev", "etc", "w"};
+    static const char *const names[] = {"proc", "sys", "dev", "etc", "w", "m"};
     struct mount *root;
     budget = (struct storage_budget){.max_bytes = 1 << 26, .max_inodes = 2000};
     struct super *s = layer(0755);
@@ -484,17 +533,51 @@ static void build_tree(void)
     CHECK(devpts_super_new(&s) == 0 && mount_at("/dev/pts", s));
     tree = layer(0777);
     mount_at("/w", tree);
-    /* So that nothing but /w can change. */
+    struct hostfd folder = {open("folder", O_PATH | O_DIRECTORY | O_CLOEXEC)};
+    CHECK(hostdir_super_new(folder, false, &s) == 0 && mount_at("/m", s));
+    /* So that nothing but these two can change. */
     root->read_only = dev->read_only = true;
 }
 
 /* In the working directory, which the target has for itself. */
+static void make_directory(const char *name)
+{
+    CHECK(mkdir(name, 0755) == 0 || errno == EEXIST);
+}
+
 static struct hostfd new_directory(const char *name)
 {
-    CHECK(mkdir(name, 0700) == 0 || errno == EEXIST);
+    make_directory(name);
     struct hostfd fd = {open(name, O_RDONLY | O_DIRECTORY | O_CLOEXEC)};
     CHECK(hostfd_is_open(fd));
     return fd;
+}
+
+static void host_file(const char *name, size_t size)
+{
+    static uint8_t zeros[4096];
+    int fd = open(name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+    CHECK(fd >= 0);
+    for (size_t at = 0; at < size; at += sizeof(zeros))
+        CHECK(write(fd, zeros, MIN(sizeof(zeros), size - at)) > 0);
+    close(fd);
+}
+
+static void build_image(void)
+{
+    make_directory("image");
+    make_directory("image/d");
+    host_file("image/f", 100);
+    host_file("image/large", CONTENT_MEMORY_FILE + 1);
+    host_file("image/d/e", 0);
+    CHECK(symlink("d/e", "image/l") == 0 || errno == EEXIST);
+}
+
+void world_image(void)
+{
+    const struct hostfd image = {open("image", O_PATH | O_DIRECTORY | O_CLOEXEC)};
+    CHECK(hostfd_is_open(image));
+    CHECK(layer_add_lower(tree->root, "i", image, NULL, NULL) == 0);
 }
 
 static struct process *add_process(struct process *parent, pid_t pid, uid_t uid, const char *cwd)
@@ -512,6 +595,8 @@ static struct process *add_process(struct process *parent, pid_t pid, uid_t uid,
     CHECK(t->files && t->fs && t->cred && p->space && p->actions);
     path_put(&at);
     limits_defaults(p->rlimits);
+    p->space->handler = STUB_HANDLER;
+    p->space->restorer = STUB_RESTORER;
     p->did_exec = true;
     return p;
 }
@@ -519,8 +604,13 @@ static struct process *add_process(struct process *parent, pid_t pid, uid_t uid,
 static void start(void)
 {
     host = &stand_in;
+    /* No input fills the disk. */
+    CHECK(setrlimit(RLIMIT_FSIZE, &(const struct rlimit){FILE_MAX, FILE_MAX}) == 0);
+    signal(SIGXFSZ, SIG_IGN);
     signal(SIGPIPE, SIG_IGN);
     umask(0);
+    make_directory("folder");
+    build_image();
     kernel.store_dir = new_directory("store");
     kernel.shadow_dir = new_directory("shadow");
     kernel.shadow_root = new_directory("shadow/root");
@@ -623,6 +713,15 @@ static bool note_name(struct dir_emit *e, const char *name, size_t length, uint6
     return true;
 }
 
+static void change(const char *name, struct inode_attr attr)
+{
+    struct walk_base base = root_base();
+    struct path at;
+    CHECK(walk_path(&base, name, 0, &at, NULL) == 0);
+    CHECK(vfs_setattr(&at, &cred_kernel, &attr) == 0);
+    path_put(&at);
+}
+
 /* All that is in the directory, which stays. */
 static void clear(const char *name)
 {
@@ -632,6 +731,7 @@ static void clear(const char *name)
     struct file *f;
     char path[GUEST_PATH_MAX];
     CHECK(n);
+    change(name, (struct inode_attr){.valid = ATTR_MODE, .mode = 0777});
     n->emit.emit = note_name;
     int r = vfs_open(&base, name, &how, &f);
     CHECK(r == 0);
@@ -648,22 +748,13 @@ static void clear(const char *name)
     free(n);
 }
 
-static void reset_directory(const char *name)
-{
-    struct walk_base base = root_base();
-    struct inode_attr attr = {.valid = ATTR_MODE | ATTR_UID | ATTR_GID, .mode = 0777};
-    struct path at;
-    CHECK(walk_path(&base, name, 0, &at, NULL) == 0);
-    CHECK(vfs_setattr(&at, &cred_kernel, &attr) == 0);
-    path_put(&at);
-}
-
 void world_end(void)
 {
     end_all();
     remove_ipc();
     clear("/w");
-    reset_directory("/w");
+    change("/w", (struct inode_attr){.valid = ATTR_UID | ATTR_GID});
+    clear("/m");
     call_run_woken();
     CHECK(thread_total == 1 && process_zombies == 0 && process_ending == 0 && embryo_total == 0);
     CHECK(file_count() == 0);

@@ -49,6 +49,12 @@ static inline void *world_at(uint64_t address)
     return world_memory + (address - WORLD_MEMORY);
 }
 
+/*
+ * A directory "i" in /w with files of the host below, that the private layer covers. The host's own
+ * directory /m is always there, and empty at first.
+ */
+void world_image(void);
+
 /* What the loader stub of the last successful execve was told to do; NULL since world_begin(). */
 extern const struct stub_plan *world_plan;
 
