@@ -107,12 +107,13 @@ static void start_program(void)
 }
 
 /* What a sibling of a deaf thread does must come about. */
-static void beside_a_deaf_thread(const struct deaf_way *way, void (*deed)(void))
+static void beside_a_deaf_thread(const struct deaf_way *way, void *(*deafen)(void *),
+                                 void (*deed)(void))
 {
     *turns = 0;
     pid_t pid = probe_fork();
     if (pid == 0) {
-        probe_thread(be_deaf, (void *)way);
+        probe_thread(deafen, (void *)way);
         wait_for_a_turn();
         deed();
         _exit(1);
@@ -129,7 +130,7 @@ PROBE(hold_up_the_end_of_a_process_by_being_deaf, PROCESSES, .expected = "its st
 {
     const struct deaf_way *way;
     share_turns();
-    FOR_EACH_WAY(way) beside_a_deaf_thread(way, end_process);
+    FOR_EACH_WAY(way) beside_a_deaf_thread(way, be_deaf, end_process);
     probe_check_kernel();
 }
 
@@ -137,7 +138,25 @@ PROBE(hold_up_an_exec_by_being_deaf, PROCESSES, .expected = "the new program run
 {
     const struct deaf_way *way;
     share_turns();
-    FOR_EACH_WAY(way) beside_a_deaf_thread(way, start_program);
+    FOR_EACH_WAY(way) beside_a_deaf_thread(way, be_deaf, start_program);
+    probe_check_kernel();
+}
+
+/* The sandbox's kernel finds nothing wrong with it, but the host can't read its environment. */
+static void *be_deaf_after_an_exec_that_fails(void *way)
+{
+    char *const arguments[] = {"probe", SELF_EXIT_TEXT, "1", NULL};
+    ((const struct deaf_way *)way)->prepare();
+    execve(probe_self(), arguments, (char *const *)8);
+    deaf_run_on(way, turns);
+}
+
+PROBE(hold_up_siblings_by_an_exec_that_fails, PROCESSES, .expected = "they go on, each time")
+{
+    const struct deaf_way *way;
+    share_turns();
+    FOR_EACH_WAY(way)
+    beside_a_deaf_thread(way, be_deaf_after_an_exec_that_fails, end_process);
     probe_check_kernel();
 }
 

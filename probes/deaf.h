@@ -22,4 +22,6 @@ const struct deaf_way *deaf_way_find(const char *name);
 /* NULL: no more. */
 const struct deaf_way *deaf_way_at(size_t index);
 
+/* Prepares, and then runs on. */
 _noreturn_ void deaf_run(const struct deaf_way *way, volatile uint64_t *turns);
+_noreturn_ void deaf_run_on(const struct deaf_way *way, volatile uint64_t *turns);

@@ -199,11 +199,16 @@ const struct deaf_way *deaf_way_at(size_t index)
     return index < ARRAY_SIZE(ways) ? &ways[index] : NULL;
 }
 
-_noreturn_ void deaf_run(const struct deaf_way *way, volatile uint64_t *turns)
+_noreturn_ void deaf_run_on(const struct deaf_way *way, volatile uint64_t *turns)
 {
-    way->prepare();
     if (way->run)
         way->run(turns);
     for (;;)
         (*turns)++;
+}
+
+_noreturn_ void deaf_run(const struct deaf_way *way, volatile uint64_t *turns)
+{
+    way->prepare();
+    deaf_run_on(way, turns);
 }

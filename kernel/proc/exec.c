@@ -20,7 +20,7 @@ void exec_image_free(struct exec_image *image)
 {
     if (!image)
         return;
-    timer_disarm(&image->poll);
+    exec_watch_end(&image->watch);
     shadow_release(&image->shadow);
     if (image->program)
         file_put(image->program);
@@ -57,65 +57,6 @@ struct thread *exec_pending(const struct process *p)
     return p->executing;
 }
 
-/* ---- has the host's execve failed? ---- */
-
-#define POLL_FIRST_NS   (10 * NSEC_PER_MSEC)
-#define POLL_MAX_NS     (100 * NSEC_PER_MSEC)
-#define POLL_GIVE_UP_NS (5 * NSEC_PER_SEC)
-
-enum whereabouts { IS_IN_EXEC, IS_IN_OTHER_CALL, IS_RUNNING };
-
-/* From /proc/TID/syscall, proc(5). The new program's first call is the stub's. */
-static enum whereabouts whereabouts(const struct thread *t)
-{
-    char name[32], text[256], *end;
-    snprintf(name, sizeof(name), "%d/syscall", t->host_tid);
-    if (host->read_proc(name, text, sizeof(text)) < 0)
-        return IS_IN_EXEC; /* it has the leader's number by now */
-    if (!strncmp(text, "running", strlen("running")))
-        return IS_RUNNING;
-    long nr = strtol(text, &end, 10);
-    bool other =
-        end > text && nr >= 0 && nr != SYS_execve && nr != SYS_execveat && nr != SYS_GLOVEBOX_EXEC;
-    return other ? IS_IN_OTHER_CALL : IS_IN_EXEC;
-}
-
-/*
- * One that runs is in the midst of its execve, or goes on in the old program. The kick tells: the
- * old program's handler answers it with a call, which ends the waiting; for a new one, which has no
- * handlers, the host drops it.
- *
- * A program that keeps the kick from its handler is taken for one whose execve has failed after a
- * while. Should the host still start the stub then, that gets no plan and ends.
- */
-static void on_poll(struct timer *timer)
-{
-    struct exec_image *image = container_of(timer, struct exec_image, poll);
-    struct thread *t = image->thread;
-    enum whereabouts now = whereabouts(t);
-    int64_t now_ns = clock_monotonic_ns();
-    if (now != IS_RUNNING)
-        image->runs_since_ns = 0;
-    else if (image->runs_since_ns == 0)
-        image->runs_since_ns = now_ns;
-    if (now == IS_IN_OTHER_CALL ||
-        (now == IS_RUNNING && now_ns - image->runs_since_ns >= POLL_GIVE_UP_NS)) {
-        exec_cancel(t);
-        return;
-    }
-    if (now == IS_RUNNING)
-        host->signal_thread(t->process->host_pid, t->host_tid, SIGNAL_KICK);
-    image->poll_ns = MIN(2 * image->poll_ns, POLL_MAX_NS);
-    timer_arm(timer, now_ns + image->poll_ns);
-}
-
-static int watch_for_failure(struct exec_image *image)
-{
-    image->poll = TIMER_INIT(on_poll);
-    image->poll_ns = POLL_FIRST_NS;
-    return timer_arm(&image->poll, clock_monotonic_ns() + image->poll_ns);
-}
-
 bool exec_may_run(struct call *c)
 {
     const struct thread *t = c->thread->process->executing;
@@ -125,29 +66,6 @@ bool exec_may_run(struct call *c)
     call_wait_on(c, &c->thread->process->exec_wait);
     call_park(c, RESTART_NONE);
     return false;
-}
-
-/* Of /proc/PID/stat, proc(5): the signals up to 31 that are blocked, that have a handler. */
-#define STAT_BLOCKED  32
-#define STAT_SIGCATCH 34
-
-/* A field after the second, which is the name and may hold anything. */
-static const char *stat_field(const char *text, int number)
-{
-    const char *at = strrchr(text, ')');
-    for (int field = 2; at && field < number; field++)
-        at = strchr(at + 1, ' ');
-    return at ? at + 1 : "";
-}
-
-bool exec_has_happened(const struct thread *t, bool *ret_blocks)
-{
-    char name[32], text[1024];
-    snprintf(name, sizeof(name), "%d/stat", t->host_tid);
-    if (host->read_proc(name, text, sizeof(text)) < 0)
-        return false;
-    *ret_blocks = strncmp(stat_field(text, STAT_BLOCKED), "0 ", 2);
-    return !strncmp(stat_field(text, STAT_SIGCATCH), "0 ", 2);
 }
 
 /* ---- finding the program ---- */
@@ -464,14 +382,13 @@ int exec_prepare(struct thread *t, struct path program, const char *name, struct
         r = collect_cmdline(image, t, argv);
     if (r >= 0) {
         image->cred = new_credentials(t, image->program);
-        r = image->cred ? watch_for_failure(image) : -ENOMEM;
+        r = image->cred ? exec_watch_start(&image->watch, t) : -ENOMEM;
     }
     if (r < 0) {
         exec_image_free(image);
         return (int)r;
     }
     fill_identity(image);
-    image->thread = t;
     t->exec = image;
     t->process->executing = t;
     return 0;
@@ -527,7 +444,7 @@ int exec_commit(struct thread *t)
         space_put(space);
         return -ENOMEM;
     }
-    timer_disarm(&image->poll);
+    exec_watch_end(&image->watch);
     shadow_release(&image->shadow);
     space_put(p->space);
     p->space = space;

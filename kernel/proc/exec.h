@@ -25,11 +25,12 @@
  *   another task writes: the leader's read is woken and would be written into the new program
  *
  * So calls of the other threads are held from 2 until 3 or exec_cancel(): exec_may_run(). Since the
- * thread whose execve has failed may make no call for long, it is also looked at and kicked.
+ * thread whose execve has failed may make no call for long, it is also looked at: exec_watch.h.
  */
 #pragma once
 
 #include "kernel/guest/protocol.h"
+#include "kernel/proc/exec_watch.h"
 #include "kernel/proc/process.h"
 #include "kernel/proc/shadow.h"
 
@@ -45,10 +46,7 @@ struct exec_image {
     size_t cmdline_size;
     bool loading;             /* between SYS_GLOVEBOX_EXEC and SYS_GLOVEBOX_START */
     struct shadow_use shadow; /* until the host has executed the stub */
-    struct timer poll;        /* looks whether the host's execve has failed */
-    int64_t poll_ns;          /* its distance */
-    int64_t runs_since_ns;    /* when the thread was first seen running; 0: it is not */
-    struct thread *thread;
+    struct exec_watch watch;  /* until then, too */
     struct stub_plan plan;
 };
 
@@ -65,17 +63,6 @@ int exec_commit(struct thread *t);
 void exec_cancel(struct thread *t);
 /* The same without a word to the others: t or its process is about to end. */
 void exec_forget(struct thread *t);
-
-/*
- * The host has executed the stub and nothing of the guest has run since: no signal handler is
- * installed, which the stub does last and no guest can undo. Whoever asks for the plan may be the
- * old program: its execve can fail on the host (its memory is bad, its arguments too many), and a
- * sibling can be quicker.
- *
- * *ret_blocks: the host blocks signals, which no program of ours should have come to. They stay
- * blocked over exec: the stub unblocks them.
- */
-bool exec_has_happened(const struct thread *t, bool *ret_blocks);
 
 /* For call_may_run. */
 bool exec_may_run(struct call *c);
