@@ -129,8 +129,8 @@ struct policy_dns {
     struct policy_net virtual_pool; /* IPv4, /8 to /24 */
     const uint16_t *types;          /* of records that may be asked for */
     size_t type_count;
-    uint32_t max_qps, max_unique_names;
-    uint32_t ttl_least_s, ttl_most_s; /* of answers as the guest sees them */
+    uint64_t max_qps, max_unique_names;
+    uint64_t ttl_least_s, ttl_most_s; /* of answers as the guest sees them */
     const struct in6_addr *resolvers; /* none: the machine's own ("system") */
     size_t resolver_count;
     const struct policy_hosts_entry *hosts;
@@ -144,6 +144,8 @@ struct policy_client_cert {
 
 struct policy_tls_settings {
     enum policy_tls mode;
+    const struct policy_port_range *ports; /* on which TLS is looked for */
+    size_t port_count;                     /* 0: all */
     bool installs_ca;
     const char *const *extra_ca_pem;
     size_t extra_ca_count;

@@ -193,20 +193,20 @@ struct policy_verdict {
 };
 
 /*
- * Judges a flow with what is known of it (S1, S2, S3, S5). operator may be NULL. It is the last
+ * Judges a flow with what is known of it (S1, S2, S3, S5). op may be NULL. It is the last
  * stage, so never WAIT, once SNI, authority and request are all not PENDING, or a name is
  * UNREADABLE: at a deadline, set what did not come to ABSENT and judge again.
  */
-void policy_judge(const struct policy *p, const struct policy_operator *operator,
-                  const struct policy_flow * flow, struct policy_verdict *ret);
+void policy_judge(const struct policy *p, const struct policy_operator *op,
+                  const struct policy_flow *flow, struct policy_verdict *ret);
 
 /*
  * Judges one address that the look-up of name gave, for a flow that was allowed by that name (S4):
  * its protocol and port count, what HTTP rules asked is taken as given. ALLOW: it may be dialled;
  * DENY: leave it out (resolved:CLASS, or a rule). Never WAIT.
  */
-void policy_judge_candidate(const struct policy *p, const struct policy_operator *operator,
-                            const struct policy_flow * flow, const char *name,
+void policy_judge_candidate(const struct policy *p, const struct policy_operator *op,
+                            const struct policy_flow *flow, const char *name,
                             const struct in6_addr *address, struct policy_verdict *ret);
 
 /*
@@ -221,20 +221,19 @@ void policy_judge_query(const struct policy *p, const char *name, uint16_t type,
  * an address rule, whatever its ports and protocols, and the operator open it. ALLOW, or DENY with
  * resolved:CLASS.
  */
-void policy_judge_shown(const struct policy *p, const struct policy_operator *operator,
-                        const struct in6_addr * address, struct policy_verdict *ret);
+void policy_judge_shown(const struct policy *p, const struct policy_operator *op,
+                        const struct in6_addr *address, struct policy_verdict *ret);
 
 /*
  * What one rule says of a flow by itself, for explanations. For several resolved names, each of
  * them is meant, as none is the flow's own.
  */
 enum policy_answer { POLICY_NO, POLICY_YES, POLICY_UNKNOWN };
-enum policy_answer policy_answer(const struct policy *p, const struct policy_operator *operator,
-                                 const struct policy_flow * flow, int rule);
+enum policy_answer policy_answer(const struct policy *p, const struct policy_operator *op,
+                                 const struct policy_flow *flow, int rule);
 
 /* The class of an address: "metadata", "loopback", ..., "host", "public". */
-const char *policy_address_class(const struct policy_operator *operator,
-                                 const struct in6_addr * address);
+const char *policy_address_class(const struct policy_operator *op, const struct in6_addr *address);
 
 /* False: every flow and every question is denied, so that nobody has to carry any. */
 bool policy_allows_anything(const struct policy *p);
