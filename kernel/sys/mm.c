@@ -51,7 +51,10 @@ static long check_access(const struct file *f, uint64_t protection, unsigned typ
 /* MAP_POPULATE fills a mapping, and a shared one of /dev/zero is memory of its own. */
 static long reserve_memory(const struct call *c, bool is_shared_memory)
 {
-    uint64_t size = c->arg[1];
+    /* The host's own pages: many small mappings are not small together. */
+    uint64_t size = c->arg[1] + (-c->arg[1] & (GUEST_PAGE_SIZE - 1));
+    if (size < c->arg[1])
+        return -ENOMEM;
     if ((call_uint(c, 3) & MAP_POPULATE) && !memory_limit_admits(size))
         return -ENOMEM;
     return is_shared_memory ? shared_memory_reserve(c->thread, size) : 0;

@@ -78,6 +78,10 @@ REFUSED = {
     "filled at once": "print(memory(500 * MIB, PRIVATE | POPULATE))",
     "filled by advice": "print(1 if advise(memory(500 * MIB, PRIVATE), 500 * MIB, 23) == 0 else None)",
     "shared": "print(memory(500 * MIB, SHARED))",
+    "shared, and a byte more than its pages": """
+for i in range(12000):
+    if not memory(8193, SHARED): break
+print(None if i <= 128 * MIB // 12288 else i)""",
     "shared and unmapped but for a page": """
 for i in range(100):
     at = memory(16 * MIB, SHARED)
