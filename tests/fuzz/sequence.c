@@ -11,6 +11,7 @@
  *
  * What must hold: whatever is called, nothing of it is left when its processes have ended.
  */
+#include "kernel/net/inet.h"
 #include "tests/fuzz/calls.h"
 #include "tests/fuzz/shapes.h"
 #include "tests/fuzz/world.h"
@@ -227,11 +228,12 @@ static size_t unix_address(struct input *in, uint8_t *address)
 /* Few, so that they meet. */
 static size_t internet_address(struct input *in, uint8_t *address, bool is_6)
 {
-    static const uint32_t hosts[] = {INADDR_LOOPBACK, INADDR_ANY,       INADDR_LOOPBACK + 1,
-                                     0x0a000001,      INADDR_BROADCAST, 0xe0000001};
+    static const uint32_t hosts[] = {INADDR_LOOPBACK,  INADDR_ANY, INADDR_LOOPBACK + 1, 0x0a000001,
+                                     INADDR_BROADCAST, 0xe0000001, 0x7f000035};
+    static const in_port_t ports[] = {8080, 8081, INET_RESOLVER_PORT, 0};
     uint8_t b = input_byte(in);
     uint32_t host = htonl(hosts[b % 8 % ARRAY_SIZE(hosts)]);
-    in_port_t port = htons((in_port_t)(b & 32 ? 0 : 8080 + (b >> 3 & 3)));
+    in_port_t port = htons(ports[b >> 3 & 3]);
     struct sockaddr_in *four = (void *)address;
     struct sockaddr_in6 *six = (void *)address;
     if (!is_6) {
@@ -240,8 +242,8 @@ static size_t internet_address(struct input *in, uint8_t *address, bool is_6)
         return sizeof(*four);
     }
     *six = (struct sockaddr_in6){.sin6_family = AF_INET6, .sin6_port = port};
-    six->sin6_addr = b & 64 ? in6addr_loopback : in6addr_any;
-    if (b & 128) {
+    six->sin6_addr = b & 32 ? in6addr_loopback : in6addr_any;
+    if (b & 64) {
         memset(six->sin6_addr.s6_addr + 10, 0xff, 2);
         memcpy(six->sin6_addr.s6_addr + 12, &host, sizeof(host));
     }

@@ -12,6 +12,7 @@
 #include "kernel/proc/limits.h"
 #include "kernel/proc/space.h"
 #include "kernel/sys/table.h"
+#include "tests/fuzz/counters.h"
 
 #include <fcntl.h>
 #include <sched.h>
@@ -29,6 +30,7 @@
 #define NAMES_MAX    256
 #define NAME_BYTES   65536
 #define RANDOM_START 0x9e3779b97f4a7c15ULL
+#define ERRNO_MAX    4095
 #define HANDLED_MAX  8         /* signals after one call */
 #define FILE_MAX     (1 << 26) /* bytes, of the host's files */
 
@@ -61,6 +63,7 @@ static size_t memory_used, memory_dirty;
 static struct seccomp_notif pending;
 static bool has_pending;
 static struct storage_budget budget;
+static uint64_t budget_inodes; /* at the start */
 static struct super *tree;
 
 /* ---- what boot/main.c has ---- */
@@ -435,6 +438,7 @@ long world_call_as(unsigned index, int nr, const uint64_t arg[6])
     if (row->kind == SYSCALL_HOST && !row->handler)
         return WORLD_RUN;
     long r = notify(task, nr, arg);
+    CHECK(r >= -ERRNO_MAX || r <= WORLD_PARKED);
     if (r == WORLD_RUN)
         r = act(task);
     end_killed();
@@ -626,6 +630,8 @@ static void start(void)
     build_tree();
     process_init = add_process(NULL, 1, 0, "/");
     CHECK(process_setsid(process_init) >= 0);
+    budget_inodes = budget.used_inodes;
+    counters_note();
 }
 
 /* ---- from input to input ---- */
@@ -758,5 +764,6 @@ void world_end(void)
     call_run_woken();
     CHECK(thread_total == 1 && process_zombies == 0 && process_ending == 0 && embryo_total == 0);
     CHECK(file_count() == 0);
-    CHECK(budget.used_bytes == 0);
+    CHECK(budget.used_bytes == 0 && budget.used_inodes == budget_inodes);
+    counters_check();
 }

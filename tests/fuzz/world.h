@@ -6,7 +6,8 @@
  * second, with their coverage measured, and need no rights.
  *
  * A target makes its calls between world_begin() and world_end(). The latter ends all processes,
- * removes all files, and checks that nothing is left of them: references that are lost are found.
+ * removes all files, and checks that nothing is left of them: references that are lost are found,
+ * and whatever the kernel counts for its guests is back at its start (counters.h).
  */
 #pragma once
 
