@@ -71,8 +71,11 @@ static const char *search_path(char **envp)
 static int find_program(const struct walk_base *base, const char *name, char **envp)
 {
     if (strchr(name, '/')) {
-        snprintf(program_path, sizeof(program_path), "%s", name);
-        return strlen(name) < sizeof(program_path) ? check_program(base, name) : -ENAMETOOLONG;
+        size_t size = strlen(name) + 1;
+        if (size > sizeof(program_path))
+            return -ENAMETOOLONG;
+        memcpy(program_path, name, size);
+        return check_program(base, name);
     }
     int error = -ENOENT;
     const char *at = search_path(envp);
