@@ -173,6 +173,22 @@ int vfs_symlink(const struct walk_base *b, const char *name, const char *target)
     return r;
 }
 
+/*
+ * A name of one's own would keep what another user's file holds, or lend that user's rights for
+ * longer than it has names there: fs.protected_hardlinks of proc(5), may_linkat() of Linux.
+ */
+static int may_link(struct inode *target, const struct cred *cred)
+{
+    const mode_t group_rights = S_ISGID | S_IXGRP;
+    if (inode_is_owner(target, cred))
+        return 0;
+    if (!S_ISREG(target->mode) || target->mode & S_ISUID ||
+        (target->mode & group_rights) == group_rights ||
+        inode_permission(target, cred, MAY_READ | MAY_WRITE) < 0)
+        return -EPERM;
+    return 0;
+}
+
 static int link_check(const struct inode *target, const struct place *p)
 {
     if (target->super != p->dir.dentry->inode->super)
@@ -197,6 +213,8 @@ int vfs_link(const struct path *target, const struct walk_base *b, const char *n
         r = -EROFS;
     if (r == 0 && target->mount != p.dir.mount)
         r = -EXDEV;
+    if (r == 0)
+        r = may_link(i, b->cred);
     if (r == 0)
         r = may_create(p.dir, b->cred);
     if (r == 0)

@@ -316,6 +316,80 @@ TEST(linkat_of_a_descriptor_is_for_the_privileged)
     EXPECT_ERRNO(linkat(fd, "", AT_FDCWD, "h", 0), ENOENT);
 }
 
+/* /proc/sys/fs/protected_hardlinks, proc(5). */
+static const struct {
+    const char *name;
+    mode_t mode;
+    uid_t owner;
+    int error; /* of link(2) by user 1000 */
+} link_sources[] = {
+    {"private", S_IFREG | 0600, 0, EPERM},
+    {"readable", S_IFREG | 0644, 0, EPERM},
+    {"writable", S_IFREG | 0666, 0, 0},
+    {"set-user-ID", S_IFREG | 04777, 0, EPERM},
+    {"set-group-ID", S_IFREG | 02777, 0, EPERM},
+    {"locked", S_IFREG | 02767, 0, 0},
+    {"pipe", S_IFIFO | 0666, 0, EPERM},
+    {"own", S_IFREG | 0400, 1000, 0},
+    {"own-set-user-ID", S_IFREG | 04777, 1000, 0},
+    {"own-pipe", S_IFIFO | 0600, 1000, 0},
+};
+
+static int link_all(void)
+{
+    char to[64];
+    int bad = 0;
+    if (setresgid(1000, 1000, 1000) != 0 || setresuid(1000, 1000, 1000) != 0)
+        return 99;
+    for (size_t i = 0; i < sizeof(link_sources) / sizeof(*link_sources); i++) {
+        snprintf(to, sizeof(to), "d/%s", link_sources[i].name);
+        int error = link(link_sources[i].name, to) == 0 ? 0 : errno;
+        if (error != link_sources[i].error) {
+            printf("  %s: %d, not %d\n", to, error, link_sources[i].error);
+            bad++;
+        }
+    }
+    /* The name is looked at first, and the directory's permission last. */
+    bad += link("private", "d/own") == 0 || errno != EEXIST;
+    bad += link("private", "closed/new") == 0 || errno != EPERM;
+    bad += link("own", "closed/new") == 0 || errno != EACCES;
+    bad += link("link", "d/link") == 0 || errno != EPERM;
+    return bad;
+}
+
+TEST(link_to_a_file_of_somebody_else)
+{
+    int status;
+    if (geteuid() != 0)
+        SKIP("needs root");
+    FILE *f = fopen("/proc/sys/fs/protected_hardlinks", "r");
+    ASSERT_TRUE(f != NULL);
+    int protected = fgetc(f);
+    fclose(f);
+    if (protected != '1')
+        SKIP("this machine's fs.protected_hardlinks is off");
+    ASSERT_EQ(chmod(".", 0755), 0);
+    ASSERT_EQ(mkdir("d", 0755), 0);
+    ASSERT_EQ(chmod("d", 0777), 0);
+    ASSERT_EQ(mkdir("closed", 0755), 0);
+    ASSERT_EQ(symlink("nowhere", "link"), 0);
+    for (size_t i = 0; i < sizeof(link_sources) / sizeof(*link_sources); i++) {
+        ASSERT_EQ(mknod(link_sources[i].name, link_sources[i].mode, 0), 0);
+        ASSERT_EQ(chown(link_sources[i].name, link_sources[i].owner, 0), 0);
+        ASSERT_EQ(chmod(link_sources[i].name, link_sources[i].mode & 07777), 0);
+    }
+    EXPECT_EQ(link("own", "d/of-root"), 0);
+    fflush(stdout);
+    pid_t pid = fork();
+    if (pid == 0) {
+        int bad = link_all();
+        fflush(stdout);
+        _exit(bad);
+    }
+    ASSERT_EQ(waitpid(pid, &status, 0), pid);
+    EXPECT_EQ(status, 0);
+}
+
 TEST(symbolic_links)
 {
     char buffer[PATH_MAX], longest[PATH_MAX];

@@ -217,7 +217,7 @@ static const struct pseudo_entry fs_children[] = {
     VALUE("overflowuid", "65534"),
     VALUE("overflowgid", "65534"),
     VALUE("protected_fifos", "0"),
-    VALUE("protected_hardlinks", "0"),
+    VALUE("protected_hardlinks", "1"),
     VALUE("protected_regular", "0"),
     VALUE("protected_symlinks", "0"),
     VALUE("suid_dumpable", "0"),
