@@ -9,7 +9,8 @@
  * and writes of files. Whatever the bytes are, most arguments make sense: descriptors are mostly
  * open ones, names are mostly there.
  *
- * What must hold: whatever is called, nothing of it is left when its processes have ended.
+ * What must hold: whatever is called, nothing of it is left when its processes have ended; and no
+ * call moves more bytes than it was asked to.
  */
 #include "kernel/net/inet.h"
 #include "tests/fuzz/calls.h"
@@ -106,11 +107,57 @@ static const char *const names[] = {
     "security.capability",
 };
 
+/* Below a process of /proc, and below /proc and /sys. */
+static const char *const process_names[] = {
+    "status",        "stat",        "statm",    "maps",    "smaps",    "smaps_rollup",
+    "comm",          "cmdline",     "environ",  "auxv",    "limits",   "io",
+    "exe",           "root",        "cwd",      "mem",     "fd",       "fdinfo",
+    "fd/0",          "fdinfo/0",    "fdinfo/1", "task",    "children", "oom_score_adj",
+    "oom_adj",       "mountinfo",   "mounts",   "net/tcp", "net/unix", "timerslack_ns",
+    "wchan",         "schedstat",   "uid_map",  "cgroup",  "net/udp",  "coredump_filter",
+    "task/2/status", "task/3/comm",
+};
+static const char *const system_names[] = {
+    "/proc/stat",
+    "/proc/uptime",
+    "/proc/loadavg",
+    "/proc/vmstat",
+    "/proc/version",
+    "/proc/locks",
+    "/proc/swaps",
+    "/proc/sys/kernel/hostname",
+    "/proc/sys/kernel/random/uuid",
+    "/proc/sys/kernel/pid_max",
+    "/proc/sys/kernel/shmmax",
+    "/proc/sys/kernel/sem",
+    "/proc/sys/fs/file-nr",
+    "/proc/sys/net/ipv4/conf/lo",
+    "/proc/sysvipc/sem",
+    "/proc/sysvipc/msg",
+    "/proc/sysvipc/shm",
+    "/proc/net/dev",
+    "/proc/net/route",
+    "/proc/net/sockstat",
+    "/proc/net/tcp6",
+    "/proc/thread-self/status",
+    "/sys/devices/system/cpu/online",
+    "/sys/class/net/lo/address",
+    "/sys/fs/cgroup/memory.current",
+    "/sys/fs/cgroup/cpu.stat",
+    "/sys/fs/cgroup/pids.max",
+};
+
 /* Of the call that is made now: what its last address leads to. */
 static size_t last_size, last_count;
 /* What calls have answered. */
 static uint64_t answers[8];
 static unsigned answer_count;
+
+static void note(long answer)
+{
+    if (answer > 0)
+        answers[answer_count++ % ARRAY_SIZE(answers)] = (uint64_t)answer;
+}
 
 static uint64_t put(const void *data, size_t size)
 {
@@ -150,8 +197,16 @@ static uint64_t path(struct input *in)
     uint8_t b = input_byte(in);
     if (b >= 250)
         return odd_word(in);
-    if (b < 192)
+    if (b < 160)
         return world_put_string(names[b % ARRAY_SIZE(names)]);
+    if (b < 200) {
+        char name[64];
+        snprintf(name, sizeof(name), "/proc/%d/%s", b < 192 ? 2 : 3,
+                 process_names[(b < 192 ? b - 160 : input_byte(in)) % ARRAY_SIZE(process_names)]);
+        return world_put_string(name);
+    }
+    if (b < 216)
+        return world_put_string(system_names[input_byte(in) % ARRAY_SIZE(system_names)]);
     char *text = input_string(in, b % BYTES_MAX);
     uint64_t at = world_put_string(text);
     free(text);
@@ -462,6 +517,33 @@ static void crude_arguments(struct input *in, const char *letters, uint64_t arg[
         arg[i] = crude(in, letters[i]);
 }
 
+/* No call moves more bytes than it was asked to. */
+static uint64_t most_answer(int nr, const uint64_t arg[6])
+{
+    switch (nr) {
+    case SYS_getcwd:
+        return arg[1];
+    case SYS_read:
+    case SYS_write:
+    case SYS_pread64:
+    case SYS_pwrite64:
+    case SYS_sendto:
+    case SYS_readlink:
+    case SYS_getdents:
+    case SYS_getdents64:
+    case SYS_tee:
+        return arg[2];
+    case SYS_readlinkat:
+    case SYS_sendfile:
+        return arg[3];
+    case SYS_splice:
+    case SYS_copy_file_range:
+        return arg[4];
+    default:
+        return INT64_MAX;
+    }
+}
+
 /* A file from opening to closing: what most of /proc and /dev is for. */
 static void use_file(struct input *in, unsigned task, bool is_write)
 {
@@ -500,8 +582,8 @@ static void call(struct input *in, bool has_task)
         crude_arguments(in, "xxxxxx", arg);
     }
     long r = world_call_as(task, nr, arg);
-    if (r > 0)
-        answers[answer_count++ % ARRAY_SIZE(answers)] = (uint64_t)r;
+    CHECK(r < 0 || (uint64_t)r <= most_answer(nr, arg));
+    note(r);
 }
 
 /* ---- what is there at the start ---- */
@@ -612,6 +694,8 @@ static void furnish_servers(uint64_t flags)
     WORLD_CALL(SYS_bind, fd, world_put(&address, sizeof(address)), 4);
     WORLD_CALL(SYS_listen, fd, 2);
     WORLD_CALL(SYS_socket, AF_NETLINK, SOCK_RAW | flags, NETLINK_ROUTE);
+    note(WORLD_CALL(SYS_semget, 1, 3, IPC_CREAT | 0600));
+    note(WORLD_CALL(SYS_msgget, 1, IPC_CREAT | 0600));
 }
 
 /* Of any file there. */

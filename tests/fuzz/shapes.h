@@ -141,10 +141,12 @@ static const uint64_t versions[] = {
     _LINUX_CAPABILITY_VERSION_2,
 };
 
+static const uint64_t effects[] = {1, UINT64_MAX, 0, 2, UINT64_MAX - 1}; /* on a semaphore */
 static const uint64_t route_types[] = {
     RTM_GETLINK, RTM_GETADDR, RTM_GETROUTE, RTM_GETNEIGH, RTM_NEWLINK, NLMSG_NOOP,
 };
-static const uint64_t route_flags[] = {NLM_F_REQUEST, NLM_F_DUMP, NLM_F_ACK, NLM_F_ECHO};
+static const uint64_t route_flags[] = {NLM_F_REQUEST | NLM_F_DUMP, NLM_F_REQUEST, NLM_F_DUMP,
+                                       NLM_F_ACK, NLM_F_ECHO};
 static const uint64_t route_sizes[] = {32, 28, 24, 17, 16, 44};
 
 static const struct pool {
@@ -182,6 +184,7 @@ static const struct pool {
     POOL('N', false, route_types),
     POOL('j', true, route_flags),
     POOL('y', false, route_sizes),
+    POOL('e', false, effects),
 #undef POOL
 };
 
@@ -246,7 +249,7 @@ static const struct shape shapes[] = {
     {SYS_timer_create, "K(8x4s4k4n)o"}, {SYS_timer_create, "K0o"}, {SYS_timer_settime, "kkto"},
     {SYS_timer_gettime, "ko"}, {SYS_timer_getoverrun, "k"}, {SYS_timer_delete, "k"},
     /* System V */
-    {SYS_semget, "kkQ"}, {SYS_semop, "i(*2k2k2Q)c"}, {SYS_semtimedop, "i(*2k2k2Q)ct"},
+    {SYS_semget, "kkQ"}, {SYS_semop, "i(*2k2e2Q)c"}, {SYS_semtimedop, "i(*2k2e2Q)ct"},
     {SYS_semctl, "ikYk"}, {SYS_semctl, "ikYb"}, {SYS_msgget, "kQ"}, {SYS_msgsnd, "i(8k8x)kQ"},
     {SYS_msgrcv, "iozkQ"}, {SYS_msgctl, "iYb"}, {SYS_shmget, "kzQ"}, {SYS_shmctl, "iYb"},
     {SYS_shmat, "i0Q"}, {SYS_shmdt, "x"},
