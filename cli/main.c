@@ -17,6 +17,7 @@ static const struct verb {
     {"run", "run a program in a sandbox of its own", cli_run, cli_run_help},
     {"ps", "list the sandboxes that are running", cli_ps, cli_ps_help},
     {"inspect", "what a running sandbox may use, and uses", cli_inspect, cli_inspect_help},
+    {"policy", "check a network policy, and explain what it does", cli_policy, cli_policy_help},
     {"doctor", "what this machine offers, and whether a sandbox holds", cli_doctor,
      cli_doctor_help},
     {"help", "explain a command: glovebox help run", cli_help, NULL},

@@ -17,5 +17,8 @@ void cli_ps_help(FILE *out);
 int cli_inspect(int count, char **words);
 void cli_inspect_help(FILE *out);
 
+int cli_policy(int count, char **words);
+void cli_policy_help(FILE *out);
+
 int cli_doctor(int count, char **words);
 void cli_doctor_help(FILE *out);

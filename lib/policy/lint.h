@@ -12,6 +12,9 @@ struct policy_warning {
     char text[512];   /* one line: what, why, what to do */
 };
 
-/* Calls found for each, in the order of the rules; the warning is valid during the call. */
+/*
+ * Calls found for each: those of single rules in their order, then those of the document. The
+ * warning is valid during the call.
+ */
 void policy_lint(const struct policy *p,
                  void (*found)(const struct policy_warning *w, void *context), void *context);

@@ -143,7 +143,8 @@ enum policy_cause {
     POLICY_CAUSE_UNREADABLE,    /* a rule that denies names, and a name that can't be read */
     POLICY_CAUSE_MALFORMED,     /* port 0, a name that is none, an address as SNI */
     POLICY_CAUSE_PROTO,         /* DNS over TLS or QUIC, below "default": "allow" */
-    POLICY_CAUSE_PORT,          /* only as struct policy_verdict's near */
+    POLICY_CAUSE_PORT,          /* only as struct policy_verdict's near, as the next one */
+    POLICY_CAUSE_REQUEST,       /* HTTP is not as the rule asks */
     POLICY_CAUSE_DNS_NAME,      /* no rule could allow the name: NXDOMAIN, and no query upstream */
     POLICY_CAUSE_DNS_TYPE,      /* nor this type of record: an empty answer (NODATA) */
     POLICY_CAUSE_PENDING,       /* of WAIT */
@@ -186,7 +187,7 @@ struct policy_verdict {
     bool would_deny;
     /*
      * A deny by default: the first allow rule that missed by one thing only (PROTO, PORT,
-     * NAME_MISSING), to be named in logs and explanations. NONE and -1 else.
+     * NAME_MISSING, REQUEST), to be named in logs and explanations. NONE and -1 else.
      */
     enum policy_cause near;
     int near_rule;

@@ -61,7 +61,8 @@ static bool could_allow(const struct policy_rule *rule, const char *name)
     if (rule->to == POLICY_TO_ANY)
         return !is_single;
     if (rule->to == POLICY_TO_GROUP)
-        return rule->groups & 1U << POLICY_GROUP_DOH && policy_floor_is_doh_name(name);
+        return (rule->groups & 1U << POLICY_GROUP_PUBLIC && !is_single) ||
+               (rule->groups & 1U << POLICY_GROUP_DOH && policy_floor_is_doh_name(name));
     if (rule->to != POLICY_TO_DOMAIN)
         return false;
     if (!is_single)

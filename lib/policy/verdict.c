@@ -26,6 +26,7 @@ static const struct {
     [POLICY_CAUSE_MALFORMED] = {"malformed", "that is no host name or port"},
     [POLICY_CAUSE_PROTO] = {"proto", "this sandbox may not use that protocol there"},
     [POLICY_CAUSE_PORT] = {"port", "this sandbox may not use that port there"},
+    [POLICY_CAUSE_REQUEST] = {"request", "this sandbox may not make that request there"},
     [POLICY_CAUSE_DNS_NAME] = {"dns_name", "this sandbox may not look up that name; its network "
                                            "policy does not allow it"},
     [POLICY_CAUSE_DNS_TYPE] = {"dns_type", "this sandbox may not ask for that type of record"},

@@ -205,6 +205,9 @@ enum policy_cause policy_view_near(const struct policy_view *v, const struct pol
     enum policy_answer answer = answer_to(v, rule);
     if (answer == POLICY_YES && !(has_protocol && has_port))
         return has_port ? POLICY_CAUSE_PROTO : POLICY_CAUSE_PORT;
+    if (answer == POLICY_YES && answer_http(v, rule) == POLICY_NO &&
+        v->flow.request.state == POLICY_NAME_GIVEN)
+        return POLICY_CAUSE_REQUEST;
     if (answer == POLICY_NO && has_protocol && has_port && rule_is_of_names(rule)) {
         struct policy_name name = policy_view_name(v);
         if (name.state != POLICY_NAME_GIVEN || rule_has_name(rule, name.text))

@@ -1,0 +1,271 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * glovebox policy: whether a policy document is one, and what it says of a destination. Neither
+ * touches the network.
+ */
+#include "cli/options.h"
+#include "cli/policy_explain.h"
+#include "cli/say.h"
+#include "cli/verbs.h"
+#include "lib/policy/document.h"
+#include "lib/policy/lint.h"
+#include "lib/text/shown.h"
+
+#include <fcntl.h>
+#include <jansson.h>
+
+#define JSON_FLAGS (JSON_INDENT(2) | JSON_REAL_PRECISION(9))
+#define STATUS_NO  1 /* refused, or denied */
+
+struct policy_options {
+    bool json, help;
+    struct explain_options explain;
+};
+
+static int take_json(void *target, const char *value _unused_, struct sandbox_error *e _unused_)
+{
+    ((struct policy_options *)target)->json = true;
+    return 0;
+}
+
+static int take_help(void *target, const char *value _unused_, struct sandbox_error *e _unused_)
+{
+    ((struct policy_options *)target)->help = true;
+    return 0;
+}
+
+static int take_method(void *target, const char *value, struct sandbox_error *e)
+{
+    struct policy_options *o = target;
+    if (!*value)
+        return sandbox_error_set(e, -EINVAL, "is empty; write a method as GET");
+    o->explain.method = value;
+    return 0;
+}
+
+static int take_address(void *target, const char *value, struct sandbox_error *e)
+{
+    struct policy_options *o = target;
+    struct policy_net net;
+    if (strchr(value, '/') || policy_net_parse(value, strlen(value), &net) < 0)
+        return sandbox_error_set(e, -EINVAL, "is no address; write one as 192.0.2.1");
+    o->explain.address = net.address;
+    o->explain.has_address = true;
+    return 0;
+}
+
+static const struct cli_option check_options[] = {
+    {"json", 0, NULL, "print a JSON object", take_json},
+    {"help", 'h', NULL, "print this", take_help},
+    {0},
+};
+
+static const struct cli_option explain_options[] = {
+    {"method", 0, "METHOD", "the method of an HTTP request: GET when not given", take_method},
+    {"address", 0, "ADDRESS", "the address that the name leads to: a public one when not given",
+     take_address},
+    {"json", 0, NULL, "print a JSON object", take_json},
+    {"help", 'h', NULL, "print this", take_help},
+    {0},
+};
+
+static const struct cli_foreign_option foreign[] = {{0}};
+
+void cli_policy_help(FILE *out)
+{
+    fputs("Usage: glovebox policy check [--json] FILE\n"
+          "       glovebox policy explain [OPTIONS] FILE TARGET\n"
+          "\n"
+          "check says whether FILE (- for standard input) is a policy document, and what in it is\n"
+          "most likely not meant. explain says what the policy does with a destination, step by\n"
+          "step. The network is not touched.\n"
+          "\n"
+          "TARGET is one of:\n"
+          "  https://HOST[:PORT]/PATH      a request, with TLS; also http://\n"
+          "  HOST:PORT, tcp://HOST:PORT    a TCP connection to a name or an address\n"
+          "  udp://HOST:PORT               a datagram\n"
+          "  icmp://HOST                   an echo request\n"
+          "  dns:NAME[/TYPE]               a question to the resolver\n"
+          "\n"
+          "Options of explain:\n",
+          out);
+    cli_options_print(explain_options, out);
+    fputs("\nExit status: 0 when the document is good, or the destination is allowed; 1 when not.\n"
+          "More: man glovebox-policy\n",
+          out);
+}
+
+static int fail_read(const char *path, int error, struct sandbox_error *e)
+{
+    return sandbox_error_set(e, -error, "policy: %s: %s; name a file that can be read", path,
+                             strerror(error));
+}
+
+/* At most one byte more than a document may have, which policy_parse() then refuses. */
+static int read_document(const char *path, struct buf *ret, struct sandbox_error *e)
+{
+    char block[16384];
+    bool is_standard_input = !strcmp(path, "-");
+    _cleanup_close_ int opened = is_standard_input ? -1 : open(path, O_RDONLY | O_CLOEXEC);
+    int fd = is_standard_input ? STDIN_FILENO : opened;
+    if (fd < 0)
+        return fail_read(path, errno, e);
+    while (ret->size <= POLICY_DOCUMENT_MAX_BYTES) {
+        size_t room = POLICY_DOCUMENT_MAX_BYTES + 1 - ret->size;
+        ssize_t n = read(fd, block, MIN(sizeof(block), room));
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            return fail_read(path, errno, e);
+        if (n == 0)
+            break;
+        if (buf_append(ret, block, (size_t)n) < 0)
+            return fail_read(path, ENOMEM, e);
+    }
+    return 0;
+}
+
+static int load(const char *path, struct policy **ret, struct policy_error *ret_refusal,
+                struct sandbox_error *e)
+{
+    struct buf text = BUF_INIT(POLICY_DOCUMENT_MAX_BYTES + 2);
+    int r = read_document(path, &text, e);
+    if (r == 0)
+        *ret = policy_parse(text.data ? text.data : "", text.size, ret_refusal);
+    buf_done(&text);
+    return r;
+}
+
+struct warnings {
+    const struct policy_document *document;
+    json_t *list; /* NULL: they are printed */
+    size_t count;
+};
+
+static void take_warning(const struct policy_warning *w, void *context)
+{
+    struct warnings *all = context;
+    const char *id = w->rule >= 0 ? all->document->rules[w->rule].id : NULL;
+    all->count++;
+    if (all->list)
+        json_array_append_new(
+            all->list, json_pack("{s:s, s:s?, s:s}", "code", w->code, "rule", id, "text", w->text));
+    else if (id)
+        printf("warning: rule \"%s\": %s [%s]\n", id, w->text, w->code);
+    else
+        printf("warning: %s [%s]\n", w->text, w->code);
+}
+
+static int print_json(json_t *j)
+{
+    int r = j ? json_dumpf(j, stdout, JSON_FLAGS) : -1;
+    json_decref(j);
+    return r < 0 || putchar('\n') == EOF ? CLI_STATUS_BAD_USE : 0;
+}
+
+static int say_refusal(const char *path, const struct policy_error *refusal, bool as_json)
+{
+    struct sandbox_error e;
+    if (as_json) {
+        json_t *position = refusal->line ? json_pack("{s:i, s:i}", "line", (int)refusal->line,
+                                                     "column", (int)refusal->column)
+                                         : json_null();
+        char pointer[sizeof(refusal->pointer)];
+        text_line(refusal->pointer, strlen(refusal->pointer), pointer, sizeof(pointer));
+        int r = print_json(json_pack("{s:b, s:{s:s, s:s, s:o}, s:[]}", "valid", 0, "error", "text",
+                                     refusal->text, "pointer", pointer, "position", position,
+                                     "warnings"));
+        return r ? r : STATUS_NO;
+    }
+    sandbox_error_set(&e, -EINVAL, "policy: %s: %s", path, refusal->text);
+    cli_say_error(&e);
+    return STATUS_NO;
+}
+
+static int check(const char *path, const struct policy *p, bool as_json)
+{
+    char shown[256];
+    const struct policy_document *d = policy_get_document(p);
+    struct warnings all = {.document = d, .list = as_json ? json_array() : NULL};
+    policy_lint(p, take_warning, &all);
+    if (as_json)
+        return print_json(json_pack("{s:b, s:n, s:o, s:i, s:s}", "valid", 1, "error", "warnings",
+                                    all.list, "rules", (int)d->rule_count, "default",
+                                    d->allows_by_default ? "allow" : "deny"));
+    text_line(path, strlen(path), shown, sizeof(shown));
+    printf("%s: a good policy: %zu rule%s, %s by default, %zu warning%s\n", shown, d->rule_count,
+           d->rule_count == 1 ? "" : "s", d->allows_by_default ? "allow" : "deny", all.count,
+           all.count == 1 ? "" : "s");
+    return 0;
+}
+
+/* The steps as JSON, or as a table. */
+static int explain(const struct policy *p, const char *target, const struct policy_options *o,
+                   struct sandbox_error *e)
+{
+    struct explanation x;
+    int r = policy_explain(p, target, &o->explain, &x, e);
+    if (r < 0)
+        return r;
+    int status = o->json ? print_json(explanation_make_json(p, &x)) : 0;
+    if (!o->json)
+        explanation_print(p, &x, stdout);
+    return status ? status : x.is_allowed ? 0 : STATUS_NO;
+}
+
+static int run_verb(bool is_check, int count, char **words)
+{
+    struct policy_options o = {.explain.method = "GET"};
+    const struct cli_options grammar = {
+        .options = is_check ? check_options : explain_options,
+        .foreign = foreign,
+        .help_command = "glovebox policy --help",
+    };
+    struct policy *p = NULL;
+    struct policy_error refusal;
+    struct sandbox_error e;
+    int used;
+    int r = cli_options_parse(&grammar, count, words, &o, &used, &e);
+    if (r == 0 && o.help) {
+        cli_policy_help(stdout);
+        return 0;
+    }
+    if (r == 0 && count - used != (is_check ? 1 : 2))
+        r = sandbox_error_set(&e, -EINVAL, "policy %s",
+                              is_check ? "check: give one file; - is standard input"
+                                       : "explain: give a file and a destination; see glovebox "
+                                         "policy --help");
+    if (r == 0)
+        r = load(words[used], &p, &refusal, &e);
+    int status = CLI_STATUS_BAD_USE;
+    if (r == 0 && !p)
+        status = say_refusal(words[used], &refusal, o.json);
+    else if (r == 0 && is_check)
+        status = check(words[used], p, o.json);
+    else if (r == 0)
+        r = status = explain(p, words[used + 1], &o, &e);
+    policy_free(p);
+    if (r >= 0)
+        return status;
+    cli_say_error(&e);
+    return CLI_STATUS_BAD_USE;
+}
+
+int cli_policy(int count, char **words)
+{
+    struct sandbox_error e;
+    const char *word = count ? words[0] : "";
+    if (!strcmp(word, "check") || !strcmp(word, "explain"))
+        return run_verb(!strcmp(word, "check"), count - 1, words + 1);
+    if (!strcmp(word, "--help") || !strcmp(word, "-h")) {
+        cli_policy_help(stdout);
+        return 0;
+    }
+    if (*word)
+        sandbox_error_set(&e, -EINVAL, "policy: %s: no such command; there are check and explain",
+                          word);
+    else
+        sandbox_error_set(&e, -EINVAL, "policy: give a command: check or explain");
+    cli_say_error(&e);
+    return CLI_STATUS_BAD_USE;
+}

@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "lib/policy/compose.h"
+
+#include "lib/policy/floor.h"
+#include "lib/text/shown.h"
+
+#include <jansson.h>
+#include <stdio.h>
+
+#define ENTRY_MAX_BYTES (POLICY_HOST_MAX_BYTES + 16)
+
+static int refuse(struct policy_error *e, const char *entry, size_t size, const char *reason)
+{
+    char shown[256];
+    text_line(entry, size, shown, sizeof(shown));
+    *e = (struct policy_error){.line = 0};
+    snprintf(e->text, sizeof(e->text), "%s: %s", shown, reason);
+    return -EINVAL;
+}
+
+/* Where the port is in an entry: behind the bracket, or behind the only colon. NULL: there is none.
+ */
+static const char *find_port(const char *entry, size_t size)
+{
+    struct policy_net net;
+    const char *end = entry + size, *close = memrchr(entry, ']', size);
+    if (entry[0] == '[')
+        return close && close + 1 < end && close[1] == ':' ? close + 2 : NULL;
+    const char *colon = memchr(entry, ':', size);
+    if (!colon || policy_net_parse(entry, size, &net) == 0)
+        return NULL;
+    return memchr(colon + 1, ':', (size_t)(end - colon - 1)) ? NULL : colon + 1;
+}
+
+static json_t *make_port(const char *text, size_t size)
+{
+    json_int_t port = 0;
+    for (size_t i = 0; i < size; i++) {
+        if (text[i] < '0' || text[i] > '9' || i > 5 || text[0] == '0')
+            return json_stringn(text, size);
+        port = 10 * port + (text[i] - '0');
+    }
+    return size ? json_integer(port) : json_string("");
+}
+
+static bool is_group(const char *text, size_t size)
+{
+    for (size_t i = 0; i < POLICY_GROUP_COUNT; i++)
+        if (strlen(policy_group_names[i]) == size && !memcmp(policy_group_names[i], text, size))
+            return true;
+    return false;
+}
+
+/* What stands before the port. NULL: no memory, or it is not UTF-8. */
+static json_t *make_destination(const char *text, size_t size)
+{
+    struct policy_net net;
+    const char *kind = "domain";
+    if (size == 3 && !memcmp(text, "any", 3))
+        return json_string("any");
+    if (size >= 2 && text[0] == '[' && text[size - 1] == ']') {
+        text++;
+        size -= 2;
+    }
+    if (policy_net_parse(text, size, &net) == 0)
+        kind = "cidr";
+    else if (is_group(text, size))
+        kind = "group";
+    return json_pack("{s:[o]}", kind, json_stringn(text, size));
+}
+
+/* Whether the language takes the rule; if not, e speaks of the entry in place of the document. */
+static int check_rule(json_t *rule, const char *entry, size_t size, struct policy_error *e)
+{
+    struct policy_error inner;
+    json_t *document = json_pack("{s:i, s:[O]}", "version", 1, "rules", rule);
+    char *text = document ? json_dumps(document, JSON_COMPACT) : NULL;
+    struct policy *p = text ? policy_parse(text, strlen(text), &inner) : NULL;
+    int result = p ? 0 : -EINVAL;
+    if (text && !p) {
+        const char *reason = strstr(inner.text, ": ");
+        refuse(e, entry, size, reason ? reason + 2 : inner.text);
+    }
+    policy_free(p);
+    free(text);
+    json_decref(document);
+    return text ? result : -ENOMEM;
+}
+
+static int add_entry(json_t *rules, const char *entry, size_t size, struct policy_error *e)
+{
+    char id[32];
+    if (size == 0)
+        return refuse(e, ",", 1, "has nothing beside it; write HOST[:PORT] between commas");
+    if (size > ENTRY_MAX_BYTES)
+        return refuse(e, entry, size, "is longer than any host name; write HOST[:PORT]");
+    if (json_array_size(rules) >= POLICY_RULES_MAX)
+        return refuse(e, entry, size,
+                      "is one rule more than the 1000 that may be there; leave some "
+                      "out, or join them with a pattern");
+    const char *port = find_port(entry, size);
+    size_t to_size = port ? (size_t)(port - 1 - entry) : size;
+    json_t *to = make_destination(entry, to_size);
+    if (!to)
+        return refuse(e, entry, size, "is not UTF-8; write a host name");
+    snprintf(id, sizeof(id), "allow-%zu", json_array_size(rules) + 1);
+    json_t *rule = json_pack("{s:s, s:s, s:o}", "id", id, "action", "allow", "to", to);
+    if (!rule)
+        return -ENOMEM;
+    int result = 0;
+    if (port) {
+        json_t *number = make_port(port, (size_t)(entry + size - port));
+        if (!number)
+            result = refuse(e, entry, size, "is not UTF-8; write a host name");
+        else if (json_object_set_new(rule, "ports", json_pack("[o]", number)) < 0)
+            result = -ENOMEM;
+    }
+    if (result == 0)
+        result = check_rule(rule, entry, size, e);
+    if (result == 0 && json_array_append(rules, rule) < 0)
+        result = -ENOMEM;
+    json_decref(rule);
+    return result;
+}
+
+static int add_words(json_t *rules, const char *const *words, size_t count, struct policy_error *e)
+{
+    for (size_t i = 0; i < count; i++)
+        for (const char *entry = words[i], *end; entry; entry = *end ? end + 1 : NULL) {
+            end = strchrnul(entry, ',');
+            int result = add_entry(rules, entry, (size_t)(end - entry), e);
+            if (result < 0)
+                return result;
+        }
+    return 0;
+}
+
+int policy_compose(const char *const *words, size_t count, struct buf *json, struct policy_error *e)
+{
+    json_t *rules = json_array();
+    int result = rules ? add_words(rules, words, count, e) : -ENOMEM;
+    json_t *document =
+        result == 0 ? json_pack("{s:i, s:s, s:O}", "version", 1, "default", "deny", "rules", rules)
+                    : NULL;
+    char *text = document ? json_dumps(document, JSON_COMPACT) : NULL;
+    if (result == 0)
+        result = text ? buf_append_str(json, text) : -ENOMEM;
+    if (result == -ENOMEM || result == -E2BIG) {
+        *e = (struct policy_error){.line = 0};
+        snprintf(e->text, sizeof(e->text), "%s",
+                 result == -ENOMEM ? "memory ran out; try again when there is more"
+                                   : "this is more than a policy may hold; allow less");
+    }
+    free(text);
+    json_decref(document);
+    json_decref(rules);
+    return result;
+}

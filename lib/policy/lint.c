@@ -1,0 +1,274 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "lib/policy/lint.h"
+
+#include "lib/policy/floor.h"
+#include "lib/policy/internal.h"
+#include "lib/policy/patterns.h"
+#include "lib/policy/ranges.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+#define SSH_PORT 22
+
+struct linter {
+    const struct policy_document *document;
+    void (*found)(const struct policy_warning *w, void *context);
+    void *context;
+};
+
+static void warn(const struct linter *l, const char *code, const struct policy_rule *rule,
+                 const char *format, ...) _printf_(4, 5);
+
+static void warn(const struct linter *l, const char *code, const struct policy_rule *rule,
+                 const char *format, ...)
+{
+    struct policy_warning w = {.code = code, .rule = -1};
+    va_list args;
+    if (rule)
+        w.rule = (int)(rule - l->document->rules);
+    va_start(args, format);
+    vsnprintf(w.text, sizeof(w.text), format, args);
+    va_end(args);
+    l->found(&w, l->context);
+}
+
+static bool covers_ports(const struct policy_rule *outer, const struct policy_rule *inner)
+{
+    if (!outer->port_count)
+        return true;
+    for (size_t i = 0; i < inner->port_count; i++) {
+        bool is_covered = false;
+        for (size_t j = 0; j < outer->port_count && !is_covered; j++)
+            is_covered = outer->ports[j].first <= inner->ports[i].first &&
+                         outer->ports[j].last >= inner->ports[i].last;
+        if (!is_covered)
+            return false;
+    }
+    return inner->port_count > 0;
+}
+
+static bool covers_destination(const struct policy_rule *outer, const struct policy_rule *inner)
+{
+    if (outer->to == POLICY_TO_ANY)
+        return true;
+    if (outer->to != inner->to)
+        return false;
+    switch (outer->to) {
+    case POLICY_TO_DOMAIN:
+        return policy_patterns_cover(&outer->patterns, &inner->patterns);
+    case POLICY_TO_CIDR:
+        return policy_ranges_cover(outer->ranges, outer->range_count, inner->ranges,
+                                   inner->range_count);
+    default:
+        return !(inner->groups & ~outer->groups);
+    }
+}
+
+/* Whatever inner matches of those protocols, outer matched before. */
+static bool covers(const struct policy_rule *outer, const struct policy_rule *inner,
+                   unsigned protocols)
+{
+    return !(protocols & ~outer->protocols) && !outer->http && !outer->is_pinned &&
+           covers_ports(outer, inner) && covers_destination(outer, inner);
+}
+
+static void find_unreachable(const struct linter *l, const struct policy_rule *rule)
+{
+    for (const struct policy_rule *before = l->document->rules; before < rule; before++) {
+        const unsigned tcp = 1U << POLICY_TCP;
+        bool is_whole = covers(before, rule, rule->protocols);
+        if (!is_whole && (rule->has_protocols || !covers(before, rule, tcp)))
+            continue;
+        warn(l, "unreachable_rule", rule,
+             "can never match%s, as rule \"%s\" above it matches first; put it above that one, or "
+             "leave it out",
+             is_whole ? "" : " a TCP flow", before->id);
+        return;
+    }
+}
+
+/* Hosts below which anybody may have a place of their own. */
+static const char *const shared_hosts[] = {
+    "api.github.com",
+    "github.com",
+    "gist.github.com",
+    "gitlab.com",
+    "bitbucket.org",
+    "huggingface.co",
+    "raw.githubusercontent.com",
+    "pastebin.com",
+    "hooks.slack.com",
+    "discord.com",
+    "api.telegram.org",
+    "x.amazonaws.com",
+    "x.s3.amazonaws.com",
+    "s3.amazonaws.com",
+    "x.cloudfront.net",
+    "x.blob.core.windows.net",
+    "x.azurewebsites.net",
+    "storage.googleapis.com",
+    "x.storage.googleapis.com",
+    "x.run.app",
+    "x.web.app",
+    "x.workers.dev",
+    "x.pages.dev",
+    "x.r2.dev",
+    "x.vercel.app",
+    "x.netlify.app",
+    "x.github.io",
+    "x.herokuapp.com",
+    "x.fly.dev",
+    "x.ngrok.io",
+    "x.ngrok-free.app",
+    "x.trycloudflare.com",
+    "x.onrender.com",
+};
+
+/* Under which names are sold or given away; some that are common. */
+static const char *const suffixes[] = {
+    "co.uk", "org.uk", "com.au", "co.jp", "com.br", "co.in", "co.nz", "com.cn", "com.mx", "co.za",
+};
+
+static bool is_in(const char *const *list, size_t count, const char *text)
+{
+    for (size_t i = 0; i < count; i++)
+        if (!strcmp(list[i], text))
+            return true;
+    return false;
+}
+
+static void find_shared_hosts(const struct linter *l, const struct policy_rule *rule)
+{
+    for (size_t i = 0; i < ARRAY_SIZE(shared_hosts); i++) {
+        const char *host = shared_hosts[i];
+        if (!policy_patterns_match(&rule->patterns, host))
+            continue;
+        warn(
+            l, "broad_multi_tenant_host", rule,
+            "allows %s%s, where anybody can have data sent to; narrow it with \"http\", or take it "
+            "as open",
+            strncmp(host, "x.", 2) ? host : "*.", strncmp(host, "x.", 2) ? "" : host + 2);
+        return;
+    }
+}
+
+static void find_broad_names(const struct linter *l, const struct policy_rule *rule)
+{
+    const struct policy_patterns *p = &rule->patterns;
+    if (p->any) {
+        warn(l, "wildcard_too_broad", rule,
+             "allows every name; write the names that are meant, or "
+             "\"to\": \"any\"");
+        return;
+    }
+    for (size_t i = 0; i < p->below_count; i++)
+        if (is_in(suffixes, ARRAY_SIZE(suffixes), p->below[i])) {
+            warn(l, "wildcard_too_broad", rule,
+                 "allows all of %s, where anybody can have a name; write one label more",
+                 p->below[i]);
+            return;
+        }
+    for (size_t i = 0; i < p->glob_count; i++)
+        if (p->globs[i][0] == '*' && p->globs[i][1] != '.') {
+            warn(l, "wildcard_too_broad", rule,
+                 "has the glob %s, which names of strangers match as well (evil-%s); begin it with "
+                 "a "
+                 "whole label",
+                 p->globs[i], p->globs[i] + 1);
+            return;
+        }
+    if (!rule->http)
+        find_shared_hosts(l, rule);
+}
+
+/* Of one range at most: that the whole list is in the floor is not asked. */
+static void find_floor_overlap(const struct linter *l, const struct policy_rule *rule)
+{
+    enum policy_group class = POLICY_GROUP_PUBLIC;
+    for (size_t i = 0; rule->to == POLICY_TO_CIDR && i < rule->range_count; i++) {
+        class = policy_floor_class(NULL, &rule->ranges[i].first);
+        if (class != POLICY_GROUP_PUBLIC)
+            break;
+    }
+    for (unsigned i = 0; rule->to == POLICY_TO_GROUP && i < POLICY_GROUP_PUBLIC; i++)
+        if (rule->groups & 1U << i)
+            class = (enum policy_group)i;
+    if (class != POLICY_GROUP_PUBLIC)
+        warn(
+            l, "floor_overlap", rule,
+            "allows addresses of class \"%s\", which stay closed unless the operator exempts them; "
+            "leave them out, or ask for that",
+            policy_group_names[class]);
+}
+
+static void find_tunnels(const struct linter *l, const struct policy_rule *rule)
+{
+    if (rule->allows_connect)
+        warn(l, "tunnel_host", rule,
+             "lets its hosts be used as proxies to other hosts; see that "
+             "they are your own");
+    else if (rule->port_count && policy_rule_has_port(rule, SSH_PORT) &&
+             rule->protocols & 1U << POLICY_TCP)
+        warn(l, "tunnel_host", rule,
+             "allows port 22, and what SSH reaches can reach further; see "
+             "that the host is your own, or take it as open");
+}
+
+static void lint_rule(const struct linter *l, const struct policy_rule *rule)
+{
+    find_unreachable(l, rule);
+    if (!rule->is_allow)
+        return;
+    if (rule->to == POLICY_TO_DOMAIN)
+        find_broad_names(l, rule);
+    find_floor_overlap(l, rule);
+    find_tunnels(l, rule);
+}
+
+static void lint_default(const struct linter *l)
+{
+    const struct policy_document *d = l->document;
+    const struct policy_rule *first_allow = NULL, *first_deny_name = NULL;
+    bool has_deny = false;
+    for (size_t i = 0; i < d->rule_count; i++) {
+        const struct policy_rule *rule = &d->rules[i];
+        bool is_plain =
+            rule->is_allow && !rule->http && !rule->transform_count && rule->tls == POLICY_TLS_AUTO;
+        has_deny |= !rule->is_allow;
+        if (is_plain && !first_allow)
+            first_allow = rule;
+        if (!rule->is_allow && rule->to == POLICY_TO_DOMAIN && !first_deny_name)
+            first_deny_name = rule;
+    }
+    if (!d->allows_by_default)
+        return;
+    if (first_deny_name && !d->denies_nameless)
+        warn(l, "deny_by_name_under_default_allow", first_deny_name,
+             "denies names, and a flow that shows none is allowed by default; add \"nameless\": "
+             "\"deny\"");
+    if (first_allow && !has_deny)
+        warn(l, "no_effect_allow", first_allow,
+             "allows what is allowed by default; set \"default\": \"deny\"");
+}
+
+void policy_lint(const struct policy *p,
+                 void (*found)(const struct policy_warning *w, void *context), void *context)
+{
+    const struct linter l = {&p->document, found, context};
+    const struct policy_document *d = l.document;
+    for (size_t i = 0; i < d->rule_count; i++)
+        lint_rule(&l, &d->rules[i]);
+    lint_default(&l);
+    if (d->dns.is_open)
+        warn(&l, "dns_open", NULL,
+             "\"dns\" answers for every name, and a question is a way out; "
+             "leave out \"mode\": \"open\"");
+    for (size_t i = 0; i < d->secret_count; i++)
+        if (!d->secrets[i].requires_tls)
+            warn(
+                &l, "plain_http_secret", NULL,
+                "secret \"%s\" may go out without TLS, for everybody on the way to read; leave out "
+                "\"require_tls\": false",
+                d->secrets[i].name);
+}
