@@ -3,6 +3,7 @@
 
 #include "kernel/boot/trace.h"
 #include "kernel/core/kernel.h"
+#include "kernel/event/async.h"
 #include "kernel/host/host.h"
 #include "kernel/proc/exec.h"
 #include "kernel/proc/process.h"
@@ -27,6 +28,7 @@ static void on_call_end(struct call *c, long result)
         trace_call(c, result);
     t->call = NULL;
     signal_call_ended(c, result);
+    async_deliver();
     if (t->dead && t != process_leader(t->process))
         thread_leave(t);
 }
@@ -86,6 +88,7 @@ void loop_run(void)
     call_on_park = on_call_park;
     while (!stopping) {
         struct seccomp_notif n;
+        async_deliver();
         bool busy = call_run_woken();
         if (stopping)
             break;

@@ -80,6 +80,7 @@ static const struct file_ops inotify_ops = {
     .stream = true,
     .poll = inotify_file_poll,
     .ioctl = inotify_file_ioctl,
+    .tells_by_signal = true,
 };
 
 int inotify_create_file(int flags, struct file **ret)

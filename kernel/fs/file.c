@@ -12,6 +12,7 @@
 #define OPEN_ONLY_FLAGS (O_CREAT | O_EXCL | O_NOCTTY | O_TRUNC | O_CLOEXEC)
 
 void (*file_epoll_release)(struct file *f);
+void (*file_async_release)(struct file *f);
 
 static size_t file_total;
 
@@ -138,6 +139,8 @@ void file_put(struct file *f)
         return;
     if (!list_is_empty(&f->epoll_items) && file_epoll_release)
         file_epoll_release(f);
+    if (f->async && file_async_release)
+        file_async_release(f);
     if (file_tells(f))
         notify_file(f, f->can_write ? IN_CLOSE_WRITE : IN_CLOSE_NOWRITE);
     if (!(f->flags & O_PATH))

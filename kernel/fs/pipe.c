@@ -492,6 +492,7 @@ const struct file_ops pipe_file_ops = {
     .ioctl = end_ioctl,
     .stream = true,
     .write_all = true,
+    .tells_by_signal = true,
 };
 
 /* ---- for fcntl and splice ---- */

@@ -342,8 +342,16 @@ struct file_ops {
      */
     int (*map)(struct file *f, bool shared_writable, struct hostfd *ret);
     /* sizes in bytes; for fcntl F_GETPIPE_SZ and kin the pipe's own functions are called */
-    bool stream;    /* has no position: pread is -ESPIPE */
-    bool write_all; /* a blocking write goes on until all is written: pipes, ttys, sockets */
+    bool stream;          /* has no position: pread is -ESPIPE */
+    bool write_all;       /* a blocking write goes on until all is written: pipes, ttys, sockets */
+    bool tells_by_signal; /* O_ASYNC has an effect: event/async.h */
+};
+
+/* F_SETOWN, F_SETSIG of fcntl(2): who is told of a file by which signal, and who said so. */
+struct file_owner {
+    int pid, type; /* 0: nobody; F_OWNER_* */
+    int signal;    /* 0: SIGIO */
+    uid_t uid, euid;
 };
 
 struct file {
@@ -359,7 +367,8 @@ struct file {
     bool is_writer;          /* counts in inode->writers */
     bool keeps_suid;         /* opened with CAP_FSETID: writes do not drop set-user-ID */
     struct list epoll_items; /* event/epoll.c: items that watch this file */
-    int owner_pid, owner_type, owner_signal; /* F_SETOWN, F_SETSIG */
+    struct async *async;     /* event/async.c: while it tells of itself by a signal; NULL */
+    struct file_owner owner;
     int64_t read_timeout_ns,
         write_timeout_ns; /* SO_RCVTIMEO, SO_SNDTIMEO; 0: none. See file_park() */
     void *private;        /* of the ops */
@@ -388,8 +397,10 @@ void file_put(struct file *f);
 /* Open files of the sandbox: /proc/sys/fs/file-nr. */
 size_t file_count(void);
 
-/* Set by event/epoll.c: called for a file with epoll_items before it goes. */
+/* Set by event/epoll.c and async.c: called for a file with epoll_items, with async, before it goes.
+ */
 extern void (*file_epoll_release)(struct file *f);
+extern void (*file_async_release)(struct file *f);
 
 /* Operations of directories, for inode->file_ops: reads are EISDIR, positions are cookies. */
 extern const struct file_ops dir_file_ops;

@@ -302,6 +302,7 @@ static const struct file_ops stream_file_ops = {
     .release = file_op_release,
     .stream = true,
     .write_all = true,
+    .tells_by_signal = true,
 };
 
 static const struct file_ops datagram_file_ops = {
@@ -312,6 +313,7 @@ static const struct file_ops datagram_file_ops = {
     .flush = file_op_flush,
     .release = file_op_release,
     .stream = true,
+    .tells_by_signal = true,
 };
 
 struct socket *socket_of(const struct file *f)

@@ -2,6 +2,7 @@
 /*
  * Descriptors: dup(2), fcntl(2), flock(2), pipe(2), memfd_create(2).
  */
+#include "kernel/event/async.h"
 #include "kernel/fs/filesystems.h"
 #include "kernel/fs/locks.h"
 #include "kernel/fs/pipe.h"
@@ -24,7 +25,7 @@
 #endif
 
 /* What F_SETFL can change; the rest of its argument is ignored. */
-#define SETFL_FLAGS (O_APPEND | O_NONBLOCK | O_DIRECT | O_NOATIME | O_ASYNC)
+#define SETFL_FLAGS (O_APPEND | O_NONBLOCK | O_DIRECT | O_NOATIME)
 
 #define RW_HINT_MAX 5 /* RWH_WRITE_LIFE_EXTREME */
 
@@ -108,6 +109,13 @@ static long set_flags(struct call *c, struct file *f, int flags)
     if ((flags & O_NOATIME) && !(f->flags & O_NOATIME) &&
         !inode_is_owner(f->inode, c->thread->cred))
         return -EPERM;
+    /* Files that never tell don't keep the flag either: setfl() of Linux. */
+    if ((flags ^ f->flags) & O_ASYNC && f->ops->tells_by_signal) {
+        int r = async_set(f, call_int(c, 0), flags & O_ASYNC);
+        if (r < 0)
+            return r;
+        f->flags ^= O_ASYNC;
+    }
     f->flags = (f->flags & ~SETFL_FLAGS) | (flags & SETFL_FLAGS);
     return 0;
 }
@@ -124,23 +132,26 @@ static bool owner_exists(int type, pid_t id)
     }
 }
 
-static long set_owner(struct file *f, int type, pid_t id)
+static long set_owner(struct call *c, struct file *f, int type, pid_t id)
 {
+    const struct cred *cred = c->thread->cred;
     if (id != 0 && !owner_exists(type, id))
         process_settle_all();
     if (id != 0 && !owner_exists(type, id))
         return -ESRCH;
-    f->owner_type = type;
-    f->owner_pid = id;
+    f->owner.type = type;
+    f->owner.pid = id;
+    f->owner.uid = cred->uid;
+    f->owner.euid = cred->euid;
     return 0;
 }
 
 /* A negative argument names a process group. */
-static long set_owner_simple(struct file *f, int id)
+static long set_owner_simple(struct call *c, struct file *f, int id)
 {
     if (id == INT_MIN)
         return -EINVAL;
-    return id < 0 ? set_owner(f, F_OWNER_PGRP, -id) : set_owner(f, F_OWNER_PID, id);
+    return id < 0 ? set_owner(c, f, F_OWNER_PGRP, -id) : set_owner(c, f, F_OWNER_PID, id);
 }
 
 static long set_owner_ex(struct call *c, struct file *f)
@@ -151,12 +162,12 @@ static long set_owner_ex(struct call *c, struct file *f)
         return r;
     if (owner.type != F_OWNER_TID && owner.type != F_OWNER_PID && owner.type != F_OWNER_PGRP)
         return -EINVAL;
-    return set_owner(f, owner.type, owner.pid);
+    return set_owner(c, f, owner.type, owner.pid);
 }
 
 static long get_owner_ex(struct call *c, const struct file *f)
 {
-    struct f_owner_ex owner = {.type = f->owner_type, .pid = f->owner_pid};
+    struct f_owner_ex owner = {.type = f->owner.type, .pid = f->owner.pid};
     return call_write(c, call_addr(c, 2), &owner, sizeof(owner));
 }
 
@@ -224,19 +235,19 @@ static long fcntl_owner(struct call *c, struct file *f, int command)
 {
     switch (command) {
     case F_GETOWN:
-        return f->owner_type == F_OWNER_PGRP ? -f->owner_pid : f->owner_pid;
+        return f->owner.type == F_OWNER_PGRP ? -f->owner.pid : f->owner.pid;
     case F_SETOWN:
-        return set_owner_simple(f, call_int(c, 2));
+        return set_owner_simple(c, f, call_int(c, 2));
     case F_GETOWN_EX:
         return get_owner_ex(c, f);
     case F_SETOWN_EX:
         return set_owner_ex(c, f);
     case F_GETSIG:
-        return f->owner_signal;
+        return f->owner.signal;
     default: /* F_SETSIG; 0 is SIGIO */
         if (call_uint(c, 2) > SIGNAL_COUNT)
             return -EINVAL;
-        f->owner_signal = call_int(c, 2);
+        f->owner.signal = call_int(c, 2);
         return 0;
     }
 }

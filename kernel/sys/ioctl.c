@@ -2,6 +2,7 @@
 /*
  * ioctl(2): the requests that mean the same for every file; all others are the file's own.
  */
+#include "kernel/event/async.h"
 #include "kernel/proc/process.h"
 #include "kernel/sys/args.h"
 #include "kernel/sys/handlers.h"
@@ -15,9 +16,10 @@ static long set_flag(struct call *c, struct file *f, int flag)
     int r = call_read(c, &on, call_addr(c, 2), sizeof(on));
     if (r < 0)
         return r;
-    /* Only what can tell of a change can be told to send SIGIO. */
-    if (flag == O_ASYNC && !f->ops->poll && !(f->flags & O_ASYNC) == !!on)
-        return -ENOTTY;
+    if (flag == O_ASYNC && !(f->flags & O_ASYNC) == !!on)
+        r = async_set(f, call_int(c, 0), on);
+    if (r < 0)
+        return r;
     f->flags = on ? f->flags | flag : f->flags & ~flag;
     return 0;
 }

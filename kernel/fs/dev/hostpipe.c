@@ -147,6 +147,7 @@ static const struct file_ops hostpipe_ops = {
     .ioctl = hostpipe_ioctl,
     .stream = true,
     .write_all = true,
+    .tells_by_signal = true,
 };
 
 static void hostpipe_release(struct inode *i)

@@ -152,6 +152,7 @@ const struct file_ops tty_slave_ops = {
     .ioctl = tty_slave_ioctl,
     .stream = true,
     .write_all = true,
+    .tells_by_signal = true,
 };
 
 /* ---- master ---- */
@@ -254,6 +255,7 @@ const struct file_ops tty_master_ops = {
     .ioctl = tty_master_ioctl,
     .stream = true,
     .write_all = true,
+    .tells_by_signal = true,
 };
 
 /* ---- /dev/ptmx and /dev/tty ---- */
