@@ -7,6 +7,7 @@
 #include "kernel/fs/layer/content.h"
 #include "kernel/guest/numbers.h"
 #include "kernel/host/host.h"
+#include "kernel/net/rights.h"
 #include "kernel/proc/embryo.h"
 #include "kernel/proc/exec.h"
 #include "kernel/proc/limits.h"
@@ -761,6 +762,7 @@ void world_end(void)
     clear("/w");
     change("/w", (struct inode_attr){.valid = ATTR_UID | ATTR_GID});
     clear("/m");
+    rights_collect(); /* sockets in each other's queues, which a timer of the kernel looks for */
     call_run_woken();
     CHECK(thread_total == 1 && process_zombies == 0 && process_ending == 0 && embryo_total == 0);
     CHECK(file_count() == 0);
