@@ -42,6 +42,7 @@ struct interval_timers {
     int next_id;
     struct list cpu_timers; /* armed ones on CPU clocks */
     struct timer poll;
+    pid_t told_tid; /* who was told last that processor time was used up */
 };
 
 /* The process's timers, made on first use; NULL when out of memory. */

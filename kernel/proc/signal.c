@@ -232,10 +232,10 @@ static void wake_waiters(struct process *p, struct thread *t)
     list_for_each(t, &p->threads, process_link) waitq_wake(&t->signals.wait, EPOLLIN);
 }
 
-/* sig was queued: for thread t, or for the process if t is NULL. */
-static void complete(struct process *p, struct thread *t, int sig)
+/* sig was queued: for thread t, or for the process if t is NULL, and for `near` of it first. */
+static void complete(struct process *p, struct thread *t, struct thread *near, int sig)
 {
-    struct thread *target = t ? t : pick_thread(p, sig);
+    struct thread *target = t ? t : near && wants(near, sig) ? near : pick_thread(p, sig);
     if (target && wants(target, sig) && is_deadly(p, sig)) {
         process_kill(p, sig);
         return;
@@ -264,7 +264,8 @@ static bool prepare(struct process *p, const struct thread *t, int sig)
     return signal_in(looked_at->signals.mask, sig) || !signal_is_ignored(p, sig);
 }
 
-static int send(struct process *p, struct thread *t, int sig, const siginfo_t *info)
+static int send(struct process *p, struct thread *t, struct thread *near, int sig,
+                const siginfo_t *info)
 {
     if (!prepare(p, t, sig))
         return 0;
@@ -275,18 +276,23 @@ static int send(struct process *p, struct thread *t, int sig, const siginfo_t *i
     int r = signal_queue_add(t ? &t->signals.pending : &p->pending, sig, info, limit, must_queue);
     if (r < 0)
         return r;
-    complete(p, t, sig);
+    complete(p, t, near, sig);
     return 0;
 }
 
 int signal_send_process(struct process *p, int sig, const siginfo_t *info)
 {
-    return send(p, NULL, sig, info);
+    return send(p, NULL, NULL, sig, info);
 }
 
 int signal_send_thread(struct thread *t, int sig, const siginfo_t *info)
 {
-    return send(t->process, t, sig, info);
+    return send(t->process, t, NULL, sig, info);
+}
+
+int signal_send_near(struct thread *near, int sig, const siginfo_t *info)
+{
+    return send(near->process, NULL, near, sig, info);
 }
 
 int signal_send_group(struct process_group *g, int sig, const siginfo_t *info)
@@ -315,7 +321,7 @@ bool signal_send_timer(struct process *p, struct thread *t, struct signal_queued
     if (!prepare(p, t, sig))
         return false;
     signal_queue_add_timer(t ? &t->signals.pending : &p->pending, entry);
-    complete(p, t, sig);
+    complete(p, t, NULL, sig);
     return true;
 }
 

@@ -97,6 +97,8 @@ siginfo_t signal_info_kernel(int sig);
  */
 int signal_send_process(struct process *p, int sig, const siginfo_t *info);
 int signal_send_thread(struct thread *t, int sig, const siginfo_t *info);
+/* To the process of `near`, which takes it where it can: the thread that the signal comes from. */
+int signal_send_near(struct thread *near, int sig, const siginfo_t *info);
 int signal_send_group(struct process_group *g, int sig, const siginfo_t *info);
 
 /* kill(2)'s rule: same real or saved uid, CAP_KILL, or SIGCONT within the session. */

@@ -3,6 +3,8 @@
 #include "kernel/proc/guest_timer.h"
 
 #include "kernel/core/kernel.h"
+#include "kernel/proc/signal_queue.h"
+#include "kernel/proc/usage.h"
 
 #include <sys/time.h>
 
@@ -252,16 +254,58 @@ static bool real_expired(struct guest_timer *t)
     return true;
 }
 
+#define RUNNER_LOOKS 16
+
+static bool can_be_told(const struct thread *t, int sig)
+{
+    return !t->dead && !(t->call && t->call->parked) && !signal_in(t->signals.mask, sig);
+}
+
+/*
+ * Who runs is who used the processor time up, and a profiler wants to know where: on Linux the
+ * signal comes from the tick of that thread. With many it is each one's turn. NULL: nobody is seen
+ * running.
+ */
+static struct thread *find_runner(const struct interval_timers *owner, int sig)
+{
+    struct thread *t;
+    int looks = 0;
+    bool passed = false;
+    for (int round = 0; round < 2; round++) {
+        list_for_each(t, &owner->process->threads, process_link)
+        {
+            bool is_last = t->tid == owner->told_tid;
+            if ((passed || round > 0) && can_be_told(t, sig) && looks++ < RUNNER_LOOKS &&
+                thread_is_running(t))
+                return t;
+            passed |= is_last;
+        }
+    }
+    return NULL;
+}
+
+static void tell_runner(struct interval_timers *owner, int sig)
+{
+    const siginfo_t info = signal_info_kernel(sig);
+    struct thread *t = find_runner(owner, sig);
+    if (!t) {
+        signal_send_process(owner->process, sig, &info);
+        return;
+    }
+    owner->told_tid = t->tid;
+    signal_send_near(t, sig, &info);
+}
+
 /* These are polled anyway and don't wait for their signal to be taken. */
 static bool user_expired(struct guest_timer *t)
 {
-    send_alarm(t->owner->process, SIGVTALRM);
+    tell_runner(t->owner, SIGVTALRM);
     return false;
 }
 
 static bool cpu_expired(struct guest_timer *t)
 {
-    send_alarm(t->owner->process, SIGPROF);
+    tell_runner(t->owner, SIGPROF);
     return false;
 }
 

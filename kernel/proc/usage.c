@@ -135,3 +135,11 @@ int thread_usage(const struct thread *t, struct rusage *ret)
     thread_name(t, "status", status_name);
     return fill(stat_name, status_name, ret);
 }
+
+bool thread_is_running(const struct thread *t)
+{
+    char name[64], text[1024];
+    thread_name(t, "stat", name);
+    const char *state = host->read_proc(name, text, sizeof(text)) < 0 ? NULL : strrchr(text, ')');
+    return state && !strncmp(state, ") R", 3);
+}

@@ -19,3 +19,6 @@ long usage_status_number(const char *text, const char *key);
  */
 int process_usage(const struct process *p, struct rusage *ret);
 int thread_usage(const struct thread *t, struct rusage *ret);
+
+/* It runs, or waits for a processor to do so. */
+bool thread_is_running(const struct thread *t);

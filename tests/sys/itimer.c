@@ -3,6 +3,7 @@
 #include "tests/harness/harness.h"
 
 #include <poll.h>
+#include <pthread.h>
 #include <signal.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
@@ -293,6 +294,39 @@ TEST(profiling_timer_repeats)
     EXPECT_GE(ran, 3);
     EXPECT_GE(cpu_ms() - start, 30); /* counted by ticks */
     set(ITIMER_PROF, 0, 0);
+}
+
+#define RUNNERS 2
+
+static _Thread_local int number = RUNNERS; /* of the main thread */
+static volatile sig_atomic_t told[RUNNERS + 1];
+
+static void note_thread(int sig)
+{
+    told[number]++;
+}
+
+static void *run(void *which)
+{
+    number = (int)(long)which;
+    for (;;)
+        ;
+    return NULL;
+}
+
+TEST(profiling_timer_tells_the_threads_that_run)
+{
+    pthread_t thread;
+    signal(SIGPROF, note_thread);
+    for (long i = 0; i < RUNNERS; i++)
+        ASSERT_EQ(pthread_create(&thread, NULL, run, (void *)i), 0);
+    set(ITIMER_PROF, 10000, 10000);
+    for (int i = 0; i < 2000 && (told[0] < 5 || told[1] < 5); i++)
+        poll(NULL, 0, 10);
+    set(ITIMER_PROF, 0, 0);
+    EXPECT_GE(told[0], 5);
+    EXPECT_GE(told[1], 5);
+    EXPECT_LT(told[RUNNERS], told[0] + told[1]);
 }
 
 TEST(profiling_timer_ends_a_process_by_default)
