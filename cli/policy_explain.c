@@ -100,10 +100,11 @@ static void explain_hello(const struct policy *p, struct explanation *x, enum ta
         struct explain_step *step =
             add_step(x, "hello", "TLS, %s%s", is_name ? "SNI " : "no name", x->host.name);
         judge(p, x, step);
-        /* What is not opened shows no more. */
-        if (!step->verdict.terminates_tls) {
+        /* What is not opened shows no more, and nothing can be opened without a name. */
+        if (!step->verdict.terminates_tls || !is_name) {
             x->flow.authority.state = POLICY_NAME_ABSENT;
             x->flow.request.state = POLICY_NAME_ABSENT;
+            judge(p, x, step);
         }
     } else {
         x->flow.sni.state = POLICY_NAME_ABSENT;

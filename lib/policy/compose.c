@@ -14,7 +14,8 @@ static int refuse(struct policy_error *e, const char *entry, size_t size, const 
     char shown[256];
     text_line(entry, size, shown, sizeof(shown));
     *e = (struct policy_error){.line = 0};
-    snprintf(e->text, sizeof(e->text), "%s: %s", shown, reason);
+    snprintf(e->text, sizeof(e->text), "%s: %.*s", shown,
+             (int)(sizeof(e->text) - sizeof(shown) - 2), reason);
     return -EINVAL;
 }
 
@@ -125,13 +126,17 @@ static int add_entry(json_t *rules, const char *entry, size_t size, struct polic
 
 static int add_words(json_t *rules, const char *const *words, size_t count, struct policy_error *e)
 {
-    for (size_t i = 0; i < count; i++)
-        for (const char *entry = words[i], *end; entry; entry = *end ? end + 1 : NULL) {
-            end = strchrnul(entry, ',');
-            int result = add_entry(rules, entry, (size_t)(end - entry), e);
+    for (size_t i = 0; i < count; i++) {
+        const char *entry = words[i];
+        size_t size;
+        do {
+            size = strcspn(entry, ",");
+            int result = add_entry(rules, entry, size, e);
             if (result < 0)
                 return result;
-        }
+            entry += size + 1;
+        } while (entry[-1]);
+    }
     return 0;
 }
 

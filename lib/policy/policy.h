@@ -177,7 +177,10 @@ struct policy_verdict {
     const char *name;
     /* ALLOW by name: several names of this address are allowed, and no byte says yet which one. */
     bool is_ambiguous;
-    /* ALLOW, WAIT: TLS, when this flow is TLS, is to be terminated here. */
+    /*
+     * ALLOW, WAIT: TLS, when this flow is TLS, is to be terminated here. Where it is not, or where
+     * no name is known to do it for, neither authority nor request can come: set them to ABSENT.
+     */
     bool terminates_tls;
     enum policy_wait wait; /* WAIT: for what */
     /*

@@ -34,12 +34,12 @@ static int split_port(struct reader *r, const char *text, size_t *size, uint16_t
     if (!colon || !strncmp(text, "glob:", 5) || text[0] == '[')
         return 0;
     if (strchr(text, ':') != colon)
-        return reader_fail(r, "\"%.255s\" is an address, not a name; write it in \"cidr\"", text);
+        return reader_fail(r, "\"%.100s\" is an address, not a name; write it in \"cidr\"", text);
     unsigned long port = strtoul(colon + 1, NULL, 10);
     size_t digits = strspn(colon + 1, "0123456789");
     if (digits < 1 || digits > 5 || colon[1 + digits] || colon[1] == '0' || port > UINT16_MAX)
         return reader_fail(r,
-                           "\"%.255s\" has no port behind its colon; write a number from 1 to "
+                           "\"%.100s\" has no port behind its colon; write a number from 1 to "
                            "65535, without a scheme or a path",
                            text);
     *size = (size_t)(colon - text);
@@ -64,10 +64,10 @@ static int take_domain(struct reader *r, json_t *value, struct policy_patterns *
     memcpy(name, text, size);
     name[size] = '\0';
     if (name[0] == '[')
-        return reader_fail(r, "\"%.255s\" is an address, not a name; write it in \"cidr\"", text);
+        return reader_fail(r, "\"%.100s\" is an address, not a name; write it in \"cidr\"", text);
     result = policy_patterns_add(patterns, r->arena, name, &why);
     if (result == -EINVAL)
-        return reader_fail(r, "\"%.255s\" %s", name, why);
+        return reader_fail(r, "\"%.100s\" %s", name, why);
     return result < 0 ? reader_no_memory(r) : 0;
 }
 

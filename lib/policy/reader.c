@@ -279,7 +279,7 @@ static int take_pattern(struct reader *r, json_t *value, bool does_star,
         return reader_fail(r, "stands for every host; name those that are meant");
     int result = policy_patterns_add(ret, r->arena, text, &why);
     if (result == -EINVAL)
-        return reader_fail(r, "\"%.255s\" %s", text, why);
+        return reader_fail(r, "\"%.100s\" %s", text, why);
     return result < 0 ? reader_no_memory(r) : 0;
 }
 
