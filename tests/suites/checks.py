@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """What can be seen without running anything: directions of includes, format, lengths, headers of files,
-the table of system calls and its page, the calls that the kernel itself may make, and that nothing is left unbuilt."""
+the table of system calls and its page, the calls that the kernel itself may make, that nothing is left unbuilt, and
+no limit untested."""
 import json
 import os
+import re
 import shutil
 import subprocess
 
@@ -77,6 +79,14 @@ def check_license():
             if is_code(n) and b"SPDX-License-Identifier: Apache-2.0" not in content(n)[:300]]
 
 
+def check_limits():
+    """Everything that a guest can make grow has a named limit, and a test that hits it."""
+    tests = b"".join(content(n) for n in files() if n.startswith(("tests/unit/", "tests/bombs/", "tests/sys/")))
+    names = re.findall(rb"^#define (LIMIT_\w+)", content("kernel/core/limits.h"), re.M)
+    return [f"kernel/core/limits.h: {name.decode()}: in no test" for name in names
+            if not re.search(rb"\b" + name + rb"\b", tests)]
+
+
 def built_sources(targets):
     """Paths below ROOT."""
     return {os.path.relpath(source, ROOT) for target in targets for group in target["target_sources"]
@@ -106,7 +116,8 @@ def main():
     for name, check in (("includes", check_includes), ("syscall_table", check_syscalls),
                         ("host_calls", check_host_calls),
                         ("format", check_format), ("length", check_length),
-                        ("license", check_license), ("built", check_built)):
+                        ("license", check_license), ("built", check_built),
+                        ("limits", check_limits)):
         if wanted(name):
             wrong = check()
             if wrong is None:
