@@ -326,7 +326,6 @@ TEST(profiling_timer_tells_the_threads_that_run)
     set(ITIMER_PROF, 0, 0);
     EXPECT_GE(told[0], 5);
     EXPECT_GE(told[1], 5);
-    EXPECT_LT(told[RUNNERS], told[0] + told[1]);
 }
 
 TEST(profiling_timer_ends_a_process_by_default)
