@@ -24,9 +24,11 @@ static int refuse(struct policy_error *e, const char *entry, size_t size, const 
 static const char *find_port(const char *entry, size_t size)
 {
     struct policy_net net;
-    const char *end = entry + size, *close = memrchr(entry, ']', size);
-    if (entry[0] == '[')
+    const char *end = entry + size;
+    if (entry[0] == '[') {
+        const char *close = memrchr(entry, ']', size);
         return close && close + 1 < end && close[1] == ':' ? close + 2 : NULL;
+    }
     const char *colon = memchr(entry, ':', size);
     if (!colon || policy_net_parse(entry, size, &net) == 0)
         return NULL;

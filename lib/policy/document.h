@@ -182,7 +182,7 @@ struct policy_secret {
     size_t port_count;
     const char *const *methods;
     size_t method_count;
-    const struct policy_text *paths;
+    const struct policy_text *paths; /* for plain ones only: policy_path_is_plain() */
     size_t path_count;
     bool in_headers, in_basic, in_query, in_body;
     enum policy_violation on_violation;
@@ -252,6 +252,13 @@ struct policy_document {
 bool policy_patterns_match(const struct policy_patterns *patterns, const char *name);
 
 bool policy_text_matches(const struct policy_text *t, const char *text, size_t size);
+
+/*
+ * Whether a path means the same to everybody who reads it: no "." or ".." among its segments and no
+ * empty one, no escape of what needs none or of what divides paths, no backslash. One that doesn't
+ * satisfies no predicate on paths; a rule that denies by path denies it.
+ */
+bool policy_path_is_plain(const char *path);
 
 /* http may be NULL, which every request satisfies. */
 bool policy_http_matches(const struct policy_http *http, const struct policy_request *request);

@@ -5,7 +5,9 @@
 #include "lib/policy/internal.h"
 #include "lib/policy/patterns.h"
 #include "lib/policy/ranges.h"
+#include "lib/text/utf8.h"
 
+#include <idn2.h>
 #include <stdarg.h>
 #include <stdio.h>
 
@@ -153,6 +155,54 @@ static void find_shared_hosts(const struct linter *l, const struct policy_rule *
     }
 }
 
+enum script { SCRIPT_LATIN = 1, SCRIPT_GREEK = 2, SCRIPT_CYRILLIC = 4 };
+
+/* Of those whose letters look like each other's; 0 for the rest. */
+static unsigned script_of(uint32_t code)
+{
+    if ((code >= 'a' && code <= 'z') || (code >= 0xdf && code <= 0x24f))
+        return SCRIPT_LATIN;
+    if (code >= 0x370 && code <= 0x3ff)
+        return SCRIPT_GREEK;
+    return code >= 0x400 && code <= 0x52f ? SCRIPT_CYRILLIC : 0;
+}
+
+static bool has_mixed_label(const char *name)
+{
+    char *shown = NULL;
+    unsigned scripts = 0;
+    bool is_mixed = false;
+    if (!strstr(name, "xn--") || idn2_to_unicode_8z8z(name, &shown, 0) != IDN2_OK)
+        return false;
+    for (const char *c = shown; *c && !is_mixed;) {
+        uint32_t code;
+        int used = text_utf8_decode(c, strlen(c), &code);
+        if (used <= 0)
+            break;
+        scripts = code == '.' ? 0 : scripts | script_of(code);
+        is_mixed = scripts & (scripts - 1);
+        c += used;
+    }
+    idn2_free(shown);
+    return is_mixed;
+}
+
+static void find_mixed_scripts(const struct linter *l, const struct policy_rule *rule)
+{
+    const struct policy_patterns *p = &rule->patterns;
+    for (size_t i = 0; i < p->exact_count + p->below_count; i++) {
+        const char *name = i < p->exact_count ? p->exact[i] : p->below[i - p->exact_count];
+        if (!has_mixed_label(name))
+            continue;
+        warn(
+            l, "mixed_script_label", rule,
+            "has letters of several scripts in one label of %s, as names have that are to be taken "
+            "for others; write it anew with the keyboard",
+            name);
+        return;
+    }
+}
+
 static void find_broad_names(const struct linter *l, const struct policy_rule *rule)
 {
     const struct policy_patterns *p = &rule->patterns;
@@ -218,6 +268,8 @@ static void find_tunnels(const struct linter *l, const struct policy_rule *rule)
 static void lint_rule(const struct linter *l, const struct policy_rule *rule)
 {
     find_unreachable(l, rule);
+    if (rule->to == POLICY_TO_DOMAIN)
+        find_mixed_scripts(l, rule);
     if (!rule->is_allow)
         return;
     if (rule->to == POLICY_TO_DOMAIN)

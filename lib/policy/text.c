@@ -45,6 +45,40 @@ bool policy_text_matches(const struct policy_text *t, const char *text, size_t s
     return false;
 }
 
+static int hex_of(char c)
+{
+    if (c >= '0' && c <= '9')
+        return c - '0';
+    c |= 0x20;
+    return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+/* "%XX" that servers may take for something else than it is: RFC 3986, section 6.2.2.2, and what
+ * would end or divide the path. */
+static bool is_plain_escape(const char *escape)
+{
+    int high = hex_of(escape[1]), low = high < 0 ? -1 : hex_of(escape[2]);
+    int code = low < 0 ? 0 : 16 * high + low;
+    bool is_unreserved = (code >= '0' && code <= '9') || (code >= 'a' && code <= 'z') ||
+                         (code >= 'A' && code <= 'Z') || (code && strchr("-._~", code));
+    return code && code != '/' && code != '\\' && !is_unreserved;
+}
+
+bool policy_path_is_plain(const char *path)
+{
+    for (const char *c = path; *c; c++) {
+        if (*c == '\\' || (*c == '%' && !is_plain_escape(c)))
+            return false;
+        if (*c != '/')
+            continue;
+        size_t size = strcspn(c + 1, "/");
+        bool is_dots = (size == 1 || size == 2) && !memcmp(c + 1, "..", size);
+        if (is_dots || (size == 0 && c[1]))
+            return false;
+    }
+    return true;
+}
+
 static bool has_method(const struct policy_http *http, const char *method)
 {
     for (size_t i = 0; i < http->method_count; i++)
@@ -86,7 +120,8 @@ bool policy_http_matches(const struct policy_http *http, const struct policy_req
         return true;
     if (!request->method || !request->path || !has_method(http, request->method))
         return false;
-    if (http->has_path && !policy_text_matches(&http->path, request->path, strlen(request->path)))
+    if (http->has_path && (!policy_path_is_plain(request->path) ||
+                           !policy_text_matches(&http->path, request->path, strlen(request->path))))
         return false;
     for (size_t i = 0; i < http->query_count; i++)
         if (!has_query(&http->queries[i], request->query))

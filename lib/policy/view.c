@@ -169,6 +169,9 @@ static enum policy_answer answer_http(const struct policy_view *v, const struct 
     case POLICY_NAME_UNREADABLE:
         return POLICY_UNKNOWN;
     case POLICY_NAME_GIVEN:
+        if (!rule->is_allow && rule->http->has_path && v->flow.request.path &&
+            !policy_path_is_plain(v->flow.request.path))
+            return POLICY_YES;
         return policy_http_matches(rule->http, &v->flow.request) ? POLICY_YES : POLICY_NO;
     default:
         return POLICY_NO;

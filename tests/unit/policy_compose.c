@@ -168,6 +168,9 @@ TEST(warnings)
         {DOCUMENT("", RULE("a", "allow", "{'domain':['a.test:22']}") "}"), "tunnel_host:0 "},
         {DOCUMENT("", RULE("a", "allow", "{'domain':['a.test']}") ",'connect':'allow'}"),
          "tunnel_host:0 "},
+        {DOCUMENT("", RULE("a", "allow", "{'domain':['аpi.a.test']}") "}"),
+         "mixed_script_label:0 "},
+        {DOCUMENT("", RULE("a", "deny", "{'domain':['*.bücher.test','пример.test']}") "}"), ""},
         {"{'version':1,'dns':{'mode':'open'}}", "dns_open:-1 "},
         {"{'version':1,'secrets':{'K':{'source':{'env':'A'},'allow':{'hosts':['a.test']},"
          "'require_tls':false}}}",

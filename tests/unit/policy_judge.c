@@ -43,7 +43,7 @@ TEST(a_name_has_to_be_looked_up_where_it_is_pinned)
     expect_verdict(p, NULL, "tcp 20.1.1.1 443 sni=a.test host=- http=-", "deny default +near:p");
     expect_verdict(p, NULL, "tcp 20.1.1.1 443 from=a.test sni=a.test host=- http=-",
                    "allow rule:p a.test");
-    expect_candidate(p, NULL, "tcp 20.1.1.1 443", "a.test", "20.2.2.2", true);
+    expect_verdict(p, NULL, "tcp 20.1.1.1 443 dial=a.test@20.2.2.2", "allow");
     policy_free(p);
 }
 
@@ -130,7 +130,7 @@ TEST(an_operators_exemption_does_not_open_metadata)
     expect_verdict(p, &op, "tcp 169.254.1.1 80 sni=- host=- http=-", "allow rule:l address");
     expect_verdict(p, &op, "tcp 169.254.169.254 80", "deny floor:metadata");
     expect_verdict(p, &op, "tcp 64:ff9b::a9fe:a9fe 80", "deny floor:metadata");
-    expect_candidate(p, &op, "tcp 20.1.1.1 80", "a.test", "169.254.169.254", false);
+    expect_verdict(p, &op, "tcp 20.1.1.1 80 dial=a.test@169.254.169.254", "deny");
     struct policy_net metadata = net_of("169.254.169.254");
     op = (struct policy_operator){.exempt = &metadata, .exempt_count = 1};
     expect_verdict(p, &op, "tcp 169.254.169.254 80", "allow rule:l address");
@@ -204,8 +204,8 @@ TEST(audit_logs_and_lets_pass)
     expect_verdict(p, NULL, "tcp 20.1.1.1 443 from=a.test sni=b.test host=- http=-",
                    "allow name_conflict address +audit");
     expect_verdict(p, NULL, "tcp 10.0.0.1 443 from=a.test", "deny floor:private");
-    expect_candidate(p, NULL, "tcp 20.1.1.1 443", "a.test", "7.7.7.7", true);
-    expect_candidate(p, NULL, "tcp 20.1.1.1 443", "a.test", "127.0.0.1", false);
+    expect_verdict(p, NULL, "tcp 20.1.1.1 443 dial=a.test@7.7.7.7", "allow");
+    expect_verdict(p, NULL, "tcp 20.1.1.1 443 dial=a.test@127.0.0.1", "deny");
     expect_query(p, "b.test", "A", "allow dns_name");
     expect_query(p, "metadata.google.internal", "A", "deny floor:metadata");
     EXPECT_TRUE(policy_allows_anything(p));
@@ -241,6 +241,43 @@ TEST(requests_one_by_one)
                    "tcp 20.1.1.1 443 from=a.test sni=a.test host=b.test "
                    "http=GET:/repos/x/y/raw?ref=main",
                    "deny name_conflict");
+    policy_free(p);
+}
+
+TEST(paths_that_servers_read_differently)
+{
+    static const struct {
+        const char *path;
+        bool is_plain;
+    } rows[] = {
+        {"/", true},          {"/a/b", true},     {"/a/", true},        {"/a%20b", true},
+        {"/a..b/...", true},  {"/.hidden", true}, {"/%c3%bc", true},    {"*", true},
+        {"/a:b@c;d=e", true}, {"/a/../b", false}, {"/a/..", false},     {"/./a", false},
+        {"//a", false},       {"/a//b", false},   {"/%2e%2e/b", false}, {"/a/.%2E/b", false},
+        {"/%61", false},      {"/a%2fb", false},  {"/a%5Cb", false},    {"/a\\b", false},
+        {"/a%00", false},     {"/a%", false},     {"/a%2", false},      {"/a%zz", false},
+    };
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
+        if (policy_path_is_plain(rows[i].path) != rows[i].is_plain)
+            harness_fail(__FILE__, __LINE__, "%s", rows[i].path);
+    struct policy *p = policy_of(DOCUMENT(
+        "",
+        RULE("d", "deny", "{'domain':['a.test']}") ",'http':{'path':{'prefix':'/x/admin'}}}," RULE(
+            "a", "allow",
+            "{'domain':['a.test']}") ",'http':{'path':{'prefix':'/x/'}}}," RULE("b", "allow",
+                                                                                "{'domain':['b."
+                                                                                "test']}") ",'http'"
+                                                                                           ":{'"
+                                                                                           "path':{"
+                                                                                           "'prefix"
+                                                                                           "':'/x/"
+                                                                                           "'}}}"));
+    expect_verdict(p, NULL, "tcp 20.1.1.1 80 from=a.test sni=- host=a.test http=GET:/x/y",
+                   "allow rule:a");
+    expect_verdict(p, NULL, "tcp 20.1.1.1 80 from=a.test sni=- host=a.test http=GET:/x/%61dmin",
+                   "deny rule:d");
+    expect_verdict(p, NULL, "tcp 20.1.1.1 80 from=b.test sni=- host=b.test http=GET:/x/../y",
+                   "deny default");
     policy_free(p);
 }
 

@@ -11,6 +11,8 @@ struct flow_text {
     char text[TEXT_MAX];
     const char *resolved[POLICY_RESOLVED_MAX];
     struct policy_flow flow;
+    const char *dialled; /* NULL: not to be dialled */
+    struct policy_net candidate;
 };
 
 /* On the heap, with " for ', so that ASan sees what is read behind its end. */
@@ -78,6 +80,15 @@ static void take_request(struct policy_request *request, char *text)
     request->query = query ? query + 1 : NULL;
 }
 
+static void take_dial(struct flow_text *f, char *text)
+{
+    char *at = strchr(text, '@');
+    ASSERT_TRUE(at != NULL);
+    *at = '\0';
+    f->dialled = text;
+    f->candidate = net_of(at + 1);
+}
+
 static void take_word(struct flow_text *f, char *word)
 {
     char *value = strchr(word, '=');
@@ -91,6 +102,8 @@ static void take_word(struct flow_text *f, char *word)
         f->flow.authority = name_of(value);
     else if (!strcmp(word, "http"))
         take_request(&f->flow.request, value);
+    else if (!strcmp(word, "dial"))
+        take_dial(f, value);
     else
         ASSERT_TRUE(!strcmp(word, "from"));
     if (strcmp(word, "from"))
@@ -105,6 +118,7 @@ static void flow_of(struct flow_text *f, const char *text)
     char *save, *words[WORDS_MAX] = {NULL};
     size_t count = 0;
     ASSERT_TRUE(strlen(text) < sizeof(f->text));
+    f->dialled = NULL;
     strcpy(f->text, text);
     for (char *word = strtok_r(f->text, " ", &save); word && count < WORDS_MAX;
          word = strtok_r(NULL, " ", &save))
@@ -130,7 +144,10 @@ const char *verdict_of(const struct policy *p, const struct policy_operator *op,
     struct flow_text f;
     struct policy_verdict v;
     flow_of(&f, flow);
-    policy_judge(p, op, &f.flow, &v);
+    if (f.dialled)
+        policy_judge_candidate(p, op, &f.flow, f.dialled, &f.candidate.address, &v);
+    else
+        policy_judge(p, op, &f.flow, &v);
     EXPECT_EQ(v.action == POLICY_DENY, v.words != NULL);
     const char *near = v.near_rule >= 0 ? policy_get_document(p)->rules[v.near_rule].id : NULL;
     snprintf(text, sizeof(text), "%s %s%s%s%s%s%s%s%s%s%s", action_of(&v), v.reason,
@@ -157,19 +174,6 @@ void check_verdict(const char *file, int line, const struct policy *p,
     const char *got = verdict_of(p, op, flow);
     if (!begins_with_words(got, verdict))
         harness_fail(file, line, "%s: \"%s\" and \"%s\"", flow, got, verdict);
-}
-
-void check_candidate(const char *file, int line, const struct policy *p,
-                     const struct policy_operator *op, const char *flow, const char *name,
-                     const char *address, bool is_allowed)
-{
-    struct flow_text f;
-    struct policy_verdict v;
-    struct in6_addr candidate = net_of(address).address;
-    flow_of(&f, flow);
-    policy_judge_candidate(p, op, &f.flow, name, &candidate, &v);
-    if ((v.action == POLICY_ALLOW) != is_allowed || v.action == POLICY_WAIT)
-        harness_fail(file, line, "%s at %s: %s %s", name, address, action_of(&v), v.reason);
 }
 
 void check_pattern(const char *file, int line, const char *pattern, const char *name, bool matches)

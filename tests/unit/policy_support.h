@@ -5,6 +5,7 @@
  * Documents may be written with ' in place of ". A flow is
  *
  *   PROTOCOL ADDRESS PORT [from=NAME,...] [target=NAME] [sni=NAME] [host=NAME] [http=METHOD:PATH]
+ *            [dial=NAME@ADDRESS]
  *
  * where "from" are the names that the resolver gave, the latest last. A name is "?" when it may
  * still come, "-" when it can't, "!" when it can't be read, "#" when an address stands there. What
@@ -32,13 +33,6 @@ const char *verdict_of(const struct policy *p, const struct policy_operator *op,
     check_verdict(__FILE__, __LINE__, (p), (op), (flow), (verdict))
 void check_verdict(const char *file, int line, const struct policy *p,
                    const struct policy_operator *op, const char *flow, const char *verdict);
-
-/* Whether an address that name led to may be dialled for the flow. */
-#define expect_candidate(p, op, flow, name, address, is_allowed) \
-    check_candidate(__FILE__, __LINE__, (p), (op), (flow), (name), (address), (is_allowed))
-void check_candidate(const char *file, int line, const struct policy *p,
-                     const struct policy_operator *op, const char *flow, const char *name,
-                     const char *address, bool is_allowed);
 
 #define expect_pattern(pattern, name, matches) \
     check_pattern(__FILE__, __LINE__, (pattern), (name), (matches))

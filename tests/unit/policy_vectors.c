@@ -113,10 +113,10 @@ TEST(a_name_that_leads_back_to_the_machine)
         "{'version':1,'default':'allow','rules':["
         "{'id':'d','action':'allow','to':{'domain':['app.test']},'proto':['tcp'],'ports':[80,443]},"
         "{'id':'x','action':'deny','to':{'cidr':['0.0.0.0/0','::/0']}}]}");
-    expect_candidate(p, NULL, "tcp 5.6.7.8 443", "app.test", "127.0.0.1", false);
-    expect_candidate(p, NULL, "tcp 5.6.7.8 443", "app.test", "169.254.169.254", false);
-    expect_candidate(p, NULL, "tcp 5.6.7.8 443", "app.test", "::ffff:10.0.0.1", false);
-    expect_candidate(p, NULL, "tcp 5.6.7.8 443", "app.test", "5.6.7.8", true);
+    expect_verdict(p, NULL, "tcp 5.6.7.8 443 dial=app.test@127.0.0.1", "deny");
+    expect_verdict(p, NULL, "tcp 5.6.7.8 443 dial=app.test@169.254.169.254", "deny");
+    expect_verdict(p, NULL, "tcp 5.6.7.8 443 dial=app.test@::ffff:10.0.0.1", "deny");
+    expect_verdict(p, NULL, "tcp 5.6.7.8 443 dial=app.test@5.6.7.8", "allow");
     policy_free(p);
 }
 
@@ -130,8 +130,8 @@ TEST(networks_before_names)
         "{'id':'a0','action':'allow','to':{'domain':['api.svc.test']},'proto':['tcp','udp','icmp']}"
         "]}");
     expect_verdict(p, NULL, "tcp 5.6.7.8 443 from=api.svc.test", "deny");
-    expect_candidate(p, NULL, "tcp 9.8.7.6 443", "api.svc.test", "5.6.7.8", false);
-    expect_candidate(p, NULL, "tcp 9.8.7.6 443", "api.svc.test", "4.4.4.4", true);
+    expect_verdict(p, NULL, "tcp 9.8.7.6 443 dial=api.svc.test@5.6.7.8", "deny");
+    expect_verdict(p, NULL, "tcp 9.8.7.6 443 dial=api.svc.test@4.4.4.4", "allow");
     expect_verdict(p, NULL, "tcp 9.8.7.6 443 sni=evil.test host=- http=-", "allow rule:sa address");
     expect_verdict(p, NULL, "tcp 4.4.4.4 6380 sni=api.svc.test host=- http=-", "allow");
     policy_free(p);
@@ -315,9 +315,9 @@ TEST(exempt_by_operator_and_rule)
     struct policy_net exempt = net_of("10.1.0.0/16");
     struct policy_operator op = {.exempt = &exempt, .exempt_count = 1};
     expect_verdict(p, &op, "tcp 10.1.2.3 5432 sni=- host=- http=-", "allow rule:c");
-    expect_candidate(p, &op, "tcp 9.8.7.6 443", "db.corp.test", "10.1.2.3", false);
-    expect_candidate(p, &op, "tcp 9.8.7.6 5432", "db.corp.test", "10.1.2.3", true);
-    expect_candidate(p, &op, "tcp 9.8.7.6 5432", "db.corp.test", "10.1.9.9", false);
+    expect_verdict(p, &op, "tcp 9.8.7.6 443 dial=db.corp.test@10.1.2.3", "deny");
+    expect_verdict(p, &op, "tcp 9.8.7.6 5432 dial=db.corp.test@10.1.2.3", "allow");
+    expect_verdict(p, &op, "tcp 9.8.7.6 5432 dial=db.corp.test@10.1.9.9", "deny");
     policy_free(p);
 }
 
