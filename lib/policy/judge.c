@@ -251,8 +251,6 @@ static void judge_one(const struct policy_view *v, struct policy_verdict *ret)
 {
     policy_verdict_init(ret);
     scan(v, ret);
-    if (ret->action == POLICY_DENY && ret->cause == POLICY_CAUSE_DEFAULT)
-        find_near(v, ret);
     if (ret->action != POLICY_ALLOW || ret->rule < 0 ||
         !policy_view_is_by_name(v, &v->document->rules[ret->rule]))
         return;
@@ -295,7 +293,7 @@ static void judge_shown_name(struct policy_view *v, struct policy_verdict *ret)
  * may be reached is what is dialled. That does no harm, as it is dialled by that name. Only where
  * TLS is to be terminated it has to be known for whom.
  */
-static void judge_each_name(const struct policy_view *v, struct policy_verdict *ret)
+static void judge_each_name(struct policy_view *v, struct policy_verdict *ret)
 {
     struct policy_verdict one, waiting;
     size_t allow_count = 0, by_name_count = 0, wait_count = 0;
@@ -318,6 +316,9 @@ static void judge_each_name(const struct policy_view *v, struct policy_verdict *
     if (!allow_count && wait_count)
         *ret = waiting;
     ret->is_ambiguous = by_name_count > 1;
+    /* What was denied, if all were, is the last one. */
+    v->flow.resolved += v->flow.resolved_count - 1;
+    v->flow.resolved_count = 1;
     if (allow_count < 2 || !terminates_tls)
         return;
     bool may_come =
@@ -347,6 +348,8 @@ void policy_judge(const struct policy *p, const struct policy_operator *op,
         judge_shown_name(&v, ret);
     else
         judge_each_name(&v, ret);
+    if (ret->action == POLICY_DENY && ret->cause == POLICY_CAUSE_DEFAULT)
+        find_near(&v, ret);
     policy_verdict_audit(ret, &p->document);
 }
 

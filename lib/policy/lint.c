@@ -11,12 +11,14 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-#define SSH_PORT 22
+#define SSH_PORT        22
+#define COMPARISONS_MAX 2000000
 
 struct linter {
     const struct policy_document *document;
     void (*found)(const struct policy_warning *w, void *context);
     void *context;
+    size_t comparisons; /* of patterns that may still be made to find rules that are not reached */
 };
 
 static void warn(const struct linter *l, const char *code, const struct policy_rule *rule,
@@ -75,9 +77,21 @@ static bool covers(const struct policy_rule *outer, const struct policy_rule *in
            covers_ports(outer, inner) && covers_destination(outer, inner);
 }
 
-static void find_unreachable(const struct linter *l, const struct policy_rule *rule)
+/* How many patterns are compared to see whether outer covers inner. */
+static size_t count_comparisons(const struct policy_patterns *outer,
+                                const struct policy_patterns *inner)
+{
+    return 1 + inner->exact_count + inner->below_count + inner->label_count * outer->label_count +
+           inner->glob_count * outer->glob_count;
+}
+
+static void find_unreachable(struct linter *l, const struct policy_rule *rule)
 {
     for (const struct policy_rule *before = l->document->rules; before < rule; before++) {
+        size_t comparisons = count_comparisons(&before->patterns, &rule->patterns);
+        if (comparisons > l->comparisons)
+            return;
+        l->comparisons -= comparisons;
         const unsigned tcp = 1U << POLICY_TCP;
         bool is_whole = covers(before, rule, rule->protocols);
         if (!is_whole && (rule->has_protocols || !covers(before, rule, tcp)))
@@ -265,7 +279,7 @@ static void find_tunnels(const struct linter *l, const struct policy_rule *rule)
              "that the host is your own, or take it as open");
 }
 
-static void lint_rule(const struct linter *l, const struct policy_rule *rule)
+static void lint_rule(struct linter *l, const struct policy_rule *rule)
 {
     find_unreachable(l, rule);
     if (rule->to == POLICY_TO_DOMAIN)
@@ -307,7 +321,7 @@ static void lint_default(const struct linter *l)
 void policy_lint(const struct policy *p,
                  void (*found)(const struct policy_warning *w, void *context), void *context)
 {
-    const struct linter l = {&p->document, found, context};
+    struct linter l = {&p->document, found, context, COMPARISONS_MAX};
     const struct policy_document *d = l.document;
     for (size_t i = 0; i < d->rule_count; i++)
         lint_rule(&l, &d->rules[i]);

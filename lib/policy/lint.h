@@ -13,7 +13,8 @@ struct policy_warning {
 };
 
 /*
- * Calls found for each: those of single rules in their order, then those of the document. The
+ * Calls found for each, in bounded time (of rules that are never reached not all may be found in a
+ * document of extreme size): those of single rules in their order, then those of the document. The
  * warning is valid during the call.
  */
 void policy_lint(const struct policy *p,

@@ -4,6 +4,8 @@
 #include "lib/policy/label.h"
 #include "lib/policy/text.h"
 
+#define FEW_PATTERNS 16
+
 #define WHY_ADDRESS "is an address, not a name; write it in \"cidr\""
 #define WHY_BROAD                                                                                \
     "reaches over a whole top-level domain; write two labels behind the wildcard, or \"*\" for " \
@@ -205,8 +207,19 @@ static bool labels_match(const char *pattern, const char *name)
     }
 }
 
+/* Few patterns are compared with the end of the name, many are searched for with each end of it. */
 static bool is_below(const struct policy_patterns *p, const char *name)
 {
+    size_t size = strlen(name);
+    if (p->below_count <= FEW_PATTERNS) {
+        for (size_t i = 0; i < p->below_count; i++) {
+            size_t length = strlen(p->below[i]);
+            if (size > length && name[size - length - 1] == '.' &&
+                !memcmp(name + size - length, p->below[i], length))
+                return true;
+        }
+        return false;
+    }
     for (const char *dot = strchr(name, '.'); dot; dot = strchr(dot + 1, '.'))
         if (is_listed(p->below, p->below_count, dot + 1))
             return true;
