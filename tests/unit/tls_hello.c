@@ -239,6 +239,9 @@ TEST(c13_an_encrypted_hello_shows)
         expect_wrong("its encrypted hello is malformed");
     }
     begin();
+    extension(0xfe0d, (uint8_t[]){0, 0, 1, 0, 1, 7, 0, 0, 0, 0}, 10); /* nothing is encrypted */
+    expect_wrong("its encrypted hello is malformed");
+    begin();
     extension(0xfe0d, "\1\0", 2);
     expect_wrong("an extension has bytes behind its end");
     begin();
@@ -372,6 +375,38 @@ TEST(a_hello_that_is_cut_is_none)
         /* Without any extensions it may end. */
         EXPECT_EQ(take_input(), size == extensions_at ? TLS_HELLO_DONE : TLS_HELLO_MALFORMED);
     }
+}
+
+/* The fixed part: places are those of begin(). */
+TEST(heads_that_are_wrong)
+{
+    static const struct {
+        size_t at, size;
+        uint64_t n;
+        const char *words;
+    } cases[] = {
+        {4, 2, 0x0203, "its version is none of TLS"},
+        {4, 2, 0x0403, "its version is none of TLS"},
+        {38, 1, 33, "its session is malformed"},
+        {39, 2, 0, "its list of cipher suites is malformed"},
+        {39, 2, 3, "its list of cipher suites is malformed"},
+        {43, 1, 0, "its list of compression methods is malformed"},
+    };
+    static const uint8_t padding[64];
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        begin();
+        extension(21, padding, sizeof(padding));
+        set_number(&message, cases[i].at, cases[i].size, cases[i].n);
+        expect_wrong(cases[i].words);
+    }
+    begin();
+    server_name("a.test");
+    complete();
+    put_number(&message, 1, 0);
+    set_number(&message, 1, 3, message.size - 4);
+    in_records(TLS_RECORD_MAX_BYTES);
+    EXPECT_EQ(take_input(), TLS_HELLO_MALFORMED);
+    EXPECT_STR(p.wrong, "its extensions don't end where it does");
 }
 
 TEST(names_that_are_wrong)
