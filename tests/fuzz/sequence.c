@@ -13,6 +13,7 @@
  * call moves more bytes than it was asked to.
  */
 #include "kernel/net/inet.h"
+#include "tests/fuzz/allocations.h"
 #include "tests/fuzz/calls.h"
 #include "tests/fuzz/shapes.h"
 #include "tests/fuzz/world.h"
@@ -20,16 +21,18 @@
 #include <elf.h>
 #include <sys/un.h>
 
-#define CALLS_MAX    200
-#define BYTES_MAX    64
-#define ANSWER_BYTES 512
-#define FIELDS_BYTES 512
-#define REPEAT_MAX   4
-#define READS        4
-#define READ_FILE    208
-#define WRITE_FILE   216
-#define CRUDE        224
-#define ANY_NUMBER   255
+#define CALLS_MAX       200
+#define BYTES_MAX       64
+#define ANSWER_BYTES    512
+#define FIELDS_BYTES    512
+#define ALLOCATIONS_MAX 1000
+#define FAILURES_MAX    20
+#define REPEAT_MAX      4
+#define READS           4
+#define READ_FILE       208
+#define WRITE_FILE      216
+#define CRUDE           224
+#define ANY_NUMBER      255
 _Static_assert(ARRAY_SIZE(shapes) <= READ_FILE, "a byte chooses");
 
 /* The first byte. */
@@ -40,6 +43,7 @@ enum {
     MAY_WAIT = 8,   /* what is opened at the start blocks */
     WITH_IMAGE = 16,
     WITH_TEXT = 32, /* the host's /proc says something */
+    NO_MEMORY = 64, /* a word and a byte follow: which allocation fails, and how many with it */
 };
 
 static const char *const names[] = {
@@ -728,6 +732,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (options & WITH_IMAGE)
         world_image();
     furnish(what, options & MAY_WAIT ? 0 : O_NONBLOCK);
+    if (options & NO_MEMORY) {
+        unsigned after = (unsigned)input_word(&in, 2) % ALLOCATIONS_MAX;
+        allocations_fail(after, 1 + input_byte(&in) % FAILURES_MAX);
+    }
     for (int i = 0; i < CALLS_MAX && in.size > 0; i++)
         call(&in, options & MANY_TASKS);
     world_end();

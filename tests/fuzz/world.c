@@ -13,6 +13,7 @@
 #include "kernel/proc/limits.h"
 #include "kernel/proc/space.h"
 #include "kernel/sys/table.h"
+#include "tests/fuzz/allocations.h"
 #include "tests/fuzz/counters.h"
 
 #include <fcntl.h>
@@ -332,7 +333,9 @@ static long notify(struct task *task, int nr, const uint64_t arg[6])
         pending.data.args[i] = arg[i];
     has_pending = true;
     pid_t tid = task->tid;
+    allocations_may_fail = true;
     loop_run();
+    allocations_may_fail = false;
     return task->tid == tid ? task->result : WORLD_DEAD;
 }
 
@@ -757,6 +760,7 @@ static void clear(const char *name)
 
 void world_end(void)
 {
+    allocations_fail(0, 0);
     end_all();
     remove_ipc();
     clear("/w");
