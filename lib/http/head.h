@@ -4,6 +4,12 @@
  * not see another message than their neighbours do. So what the RFCs let a lenient reader repair
  * is refused here: bare CR and LF, folded fields, blanks before a colon, two lengths.
  *
+ * Narrower than the RFCs: a second Content-Length even when it is equal, any Transfer-Encoding but
+ * "chunked", an authority with anything but names, addresses and ports, trailers and Connection in
+ * some number only; HTTP/1.0 connections never persist. Wider, because it is common and can't be
+ * misread: any visible byte but '#' in a path or query, a status line without its second space, and
+ * status codes up to 999.
+ *
  *   struct http_request_parser p;
  *   http_request_init(&p, NULL);
  *   http_request_take(&p, data, size, &taken)      as often as there is something, until it is

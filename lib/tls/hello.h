@@ -12,6 +12,9 @@
  * The message may come in pieces of any size and in any number of records (RFC 8446, 5.1); what
  * comes out does not depend on how. Every length must be met exactly, since whoever reads past a
  * wrong one may see another name than we do. Memory: the message, at most TLS_HELLO_MAX_BYTES.
+ *
+ * A server of TLS 1.3 can ask for a second hello (RFC 8446, 4.1.4). That one is not read here: its
+ * name may be another, so whoever only passes TLS on must not take the name for more than a hint.
  */
 #pragma once
 
