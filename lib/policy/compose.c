@@ -81,7 +81,8 @@ static int check_rule(json_t *rule, const char *entry, size_t size, struct polic
     struct policy *p = text ? policy_parse(text, strlen(text), &inner) : NULL;
     int result = p ? 0 : -EINVAL;
     if (text && !p) {
-        const char *reason = strstr(inner.text, ": ");
+        const char *place = strstr(inner.text, inner.pointer);
+        const char *reason = place ? strstr(place, ": ") : NULL;
         refuse(e, entry, size, reason ? reason + 2 : inner.text);
     }
     policy_free(p);

@@ -2,6 +2,7 @@
 #include "lib/policy/policy.h"
 
 #include "lib/policy/internal.h"
+#include "lib/policy/position.h"
 #include "lib/policy/reader.h"
 #include "lib/text/shown.h"
 
@@ -172,6 +173,18 @@ static json_t *load(const char *json, size_t size, struct policy_error *e)
     return root;
 }
 
+/* What the reader found wrong has a place in the text too. */
+static void add_position(struct policy_error *e, const char *json, size_t size)
+{
+    char text[sizeof(e->text)];
+    if (!policy_position_of(json, size, e->pointer, &e->line, &e->column))
+        return;
+    int used = snprintf(text, sizeof(text), "line %u, column %u: ", e->line, e->column);
+    snprintf(text + used, sizeof(text) - (size_t)used, "%.*s", (int)sizeof(text) - used - 1,
+             e->text);
+    memcpy(e->text, text, sizeof(text));
+}
+
 struct policy *policy_parse(const char *json, size_t size, struct policy_error *e)
 {
     *e = (struct policy_error){.line = 0};
@@ -193,6 +206,7 @@ struct policy *policy_parse(const char *json, size_t size, struct policy_error *
     if (result == 0)
         return p;
     policy_free(p);
+    add_position(e, json, size);
     return NULL;
 }
 

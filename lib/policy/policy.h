@@ -49,12 +49,13 @@ struct policy;
 struct policy_error {
     char text[1024];
     char pointer[256];     /* RFC 6901; "" for the document as a whole; cut when longer */
-    unsigned line, column; /* from 1; 0: not known. Only mistakes in the JSON itself have them */
+    unsigned line, column; /* from 1, of the value that is wrong; 0: not known */
 };
 
 /*
  * Reads a document: UTF-8 JSON of size bytes. NULL and e when anything in it is not as the language
- * has it, or memory ran out: there is no half of a policy. Free with policy_free().
+ * has it, or memory ran out: there is no half of a policy. Free with policy_free(). The first call
+ * of a process opens /dev/urandom, as jansson seeds its hashes with it.
  */
 struct policy *policy_parse(const char *json, size_t size, struct policy_error *e);
 

@@ -61,7 +61,7 @@ class Check(Case):
         self.assertTrue(done.stderr.startswith(b"glovebox: policy: " + path.encode() + b": line 2, column "), done)
         report = check(b'{"version": 1, "rules": [{"id": "a", "action": "alow"}]}')
         self.assertEqual(report["error"]["pointer"], "/rules/0/action")
-        self.assertIsNone(report["error"]["position"])
+        self.assertEqual(report["error"]["position"], {"line": 1, "column": 48})
         report = check(b"[\n")
         self.assertEqual(report["error"]["position"]["line"], 2)
 
@@ -302,7 +302,7 @@ FULL = {
     "log": {"level": "flows", "redact_query": False, "on_full": "drop"},
     "ingress": {"public": False, "token_header": "x", "host_mask": None},
 }
-STRANGE = [None, True, -1, 0, 1.5, 1 << 60, "", "x\ny", [], {}, ["x"], {"x": 1}, [None], 5000 * "x"]
+STRANGE = [None, True, -1, 1.5, 1 << 60, "x\ny", [], {"x": 1}, [None]]
 
 
 def places(value, path=()):

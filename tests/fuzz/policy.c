@@ -41,6 +41,7 @@ static void check_refusal(const struct policy_error *e)
 {
     CHECK(e->text[0] && strstr(e->text, "; "));
     CHECK(e->pointer[0] == '\0' || e->pointer[0] == '/');
+    CHECK((e->line == 0) == (e->column == 0) || strstr(e->text, "is not JSON"));
     for (const char *c = e->text; *c; c++)
         CHECK((unsigned char)*c >= ' ' && *c != 0x7f);
 }

@@ -372,6 +372,29 @@ TEST(documents_that_are_too_much)
     free(text);
 }
 
+TEST(where_a_mistake_is)
+{
+    static const struct {
+        const char *text;
+        unsigned line, column;
+    } rows[] = {
+        {"{\"version\": 2}", 1, 13},
+        {" \n []", 2, 2},
+        {"{\"version\":1,\n \"rules\": [\n{\"id\": \"a]\\\"}\", \"action\": true}]}", 3, 8},
+        {"{\"version\":1, \"log\" :{\"level\": [{\"}\": \"]\"}]} }", 1, 32},
+        {"{\"upstream\":{\"username\":\"ü\",\"type\":1}, \"version\":1}", 1, 36},
+        {"{\"dns\":{\"hosts\":{\"a/b~c\":1}},\"version\":1}", 1, 26},
+        {"{\"version\":1,\"\\u0061\":1}", 0, 0},
+    };
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+        struct policy_error e;
+        EXPECT_TRUE(!policy_parse(rows[i].text, strlen(rows[i].text), &e));
+        if (e.line != rows[i].line || e.column != rows[i].column)
+            harness_fail(__FILE__, __LINE__, "%s: %u, %u: %s", rows[i].text, e.line, e.column,
+                         e.text);
+    }
+}
+
 static char *number_rules(size_t count)
 {
     char *text = malloc(POLICY_DOCUMENT_MAX_BYTES);
