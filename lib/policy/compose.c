@@ -2,9 +2,9 @@
 #include "lib/policy/compose.h"
 
 #include "lib/policy/floor.h"
+#include "lib/policy/json_text.h"
 #include "lib/text/shown.h"
 
-#include <jansson.h>
 #include <stdio.h>
 
 #define ENTRY_MAX_BYTES (POLICY_HOST_MAX_BYTES + 16)
@@ -54,7 +54,16 @@ static bool is_group(const char *text, size_t size)
     return false;
 }
 
-/* What stands before the port. NULL: no memory, or it is not UTF-8. */
+static bool is_utf8(const char *text, size_t size)
+{
+    uint32_t code;
+    for (int used; size > 0; text += used, size -= (size_t)used)
+        if ((used = text_utf8_decode(text, size, &code)) <= 0)
+            return false;
+    return true;
+}
+
+/* What stands before the port. NULL: no memory. */
 static json_t *make_destination(const char *text, size_t size)
 {
     struct policy_net net;
@@ -77,7 +86,7 @@ static int check_rule(json_t *rule, const char *entry, size_t size, struct polic
 {
     struct policy_error inner;
     json_t *document = json_pack("{s:i, s:[O]}", "version", 1, "rules", rule);
-    char *text = document ? json_dumps(document, JSON_COMPACT) : NULL;
+    char *text = document ? json_text_dump(document) : NULL;
     struct policy *p = text ? policy_parse(text, strlen(text), &inner) : NULL;
     int result = p ? 0 : -EINVAL;
     if (text && !p) {
@@ -104,9 +113,11 @@ static int add_entry(json_t *rules, const char *entry, size_t size, struct polic
                       "out, or join them with a pattern");
     const char *port = find_port(entry, size);
     size_t to_size = port ? (size_t)(port - 1 - entry) : size;
+    if (!is_utf8(entry, size))
+        return refuse(e, entry, size, "is not UTF-8; write a host name");
     json_t *to = make_destination(entry, to_size);
     if (!to)
-        return refuse(e, entry, size, "is not UTF-8; write a host name");
+        return -ENOMEM;
     snprintf(id, sizeof(id), "allow-%zu", json_array_size(rules) + 1);
     json_t *rule = json_pack("{s:s, s:s, s:o}", "id", id, "action", "allow", "to", to);
     if (!rule)
@@ -114,9 +125,7 @@ static int add_entry(json_t *rules, const char *entry, size_t size, struct polic
     int result = 0;
     if (port) {
         json_t *number = make_port(port, (size_t)(entry + size - port));
-        if (!number)
-            result = refuse(e, entry, size, "is not UTF-8; write a host name");
-        else if (json_object_set_new(rule, "ports", json_pack("[o]", number)) < 0)
+        if (!number || json_object_set_new(rule, "ports", json_pack("[o]", number)) < 0)
             result = -ENOMEM;
     }
     if (result == 0)
@@ -150,7 +159,7 @@ int policy_compose(const char *const *words, size_t count, struct buf *json, str
     json_t *document =
         result == 0 ? json_pack("{s:i, s:s, s:O}", "version", 1, "default", "deny", "rules", rules)
                     : NULL;
-    char *text = document ? json_dumps(document, JSON_COMPACT) : NULL;
+    char *text = document ? json_text_dump(document) : NULL;
     if (result == 0)
         result = text ? buf_append_str(json, text) : -ENOMEM;
     if (result == -ENOMEM || result == -E2BIG) {

@@ -2,6 +2,7 @@
 #include "lib/policy/policy.h"
 
 #include "lib/policy/internal.h"
+#include "lib/policy/json_text.h"
 #include "lib/policy/position.h"
 #include "lib/policy/reader.h"
 #include "lib/text/shown.h"
@@ -147,6 +148,11 @@ static int check_document(struct reader *r, const struct policy_document *d)
     return result < 0 ? result : check_rules(r, d);
 }
 
+static void set_no_memory(struct policy_error *e)
+{
+    snprintf(e->text, sizeof(e->text), "memory ran out; try again when there is more");
+}
+
 static void set_json_error(struct policy_error *e, const json_error_t *error)
 {
     char shown[JSON_ERROR_TEXT_LENGTH];
@@ -167,8 +173,11 @@ static json_t *load(const char *json, size_t size, struct policy_error *e)
                  POLICY_DOCUMENT_MAX_BYTES);
         return NULL;
     }
-    json_t *root = json_loadb(json, size, JSON_REJECT_DUPLICATES, &error);
-    if (!root)
+    bool no_memory;
+    json_t *root = json_text_load(json, size, &error, &no_memory);
+    if (no_memory)
+        set_no_memory(e);
+    else if (!root)
         set_json_error(e, &error);
     return root;
 }
@@ -193,7 +202,7 @@ struct policy *policy_parse(const char *json, size_t size, struct policy_error *
         return NULL;
     struct policy *p = calloc(1, sizeof(*p));
     if (!p) {
-        snprintf(e->text, sizeof(e->text), "memory ran out; try again when there is more");
+        set_no_memory(e);
         json_decref(root);
         return NULL;
     }
