@@ -8,13 +8,17 @@
 
 #include "kernel/host/newer.h"
 #include "lib/base/control.h"
+#include "lib/base/gateway.h"
 #include "lib/seal/filter.h"
 
 #include <fcntl.h>
+#include <netinet/tcp.h>
 #include <signal.h>
+#include <sys/ioctl.h>
 #include <sys/ipc.h>
 #include <sys/resource.h>
 #include <sys/shm.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 
 static const uint32_t calls[] = {
@@ -59,10 +63,13 @@ static const struct seal_check checks[] = {
     ROW(prlimit64, 1, SEAL_ANY_OF, INT, "RLIMIT_AS, _DATA, _STACK, _LOCKS, _NOFILE", RLIMIT_AS,
         RLIMIT_DATA, RLIMIT_STACK, RLIMIT_LOCKS, RLIMIT_NOFILE),
     ROW(sendmsg, 0, SEAL_ANY_OF, INT, "the control socket", CONTROL_FD),
-    ROW(sendto, 0, SEAL_ANY_OF, INT, "the terminal's stream", CONTROL_STDIN_FD),
-    ROW(sendto, 4, SEAL_ANY_OF, LONG, "", 0),
-    ROW(recvfrom, 0, SEAL_ANY_OF, INT, "the control socket, the terminal's stream", CONTROL_FD,
-        CONTROL_STDIN_FD),
+    ROW(sendto, 4, SEAL_ANY_OF, LONG, "no address", 0),
+    ROW(recvfrom, 4, SEAL_ANY_OF, LONG, "no address", 0),
+    ROW(recvmsg, 0, SEAL_ANY_OF, INT, "the gateway's channel", GATEWAY_KERNEL_FD),
+    ROW(getsockopt, 1, SEAL_ANY_OF, INT, "SO_ERROR", SOL_SOCKET),
+    ROW(getsockopt, 2, SEAL_ANY_OF, INT, "", SO_ERROR),
+    ROW(setsockopt, 1, SEAL_ANY_OF, INT, "TCP_NODELAY, TCP_CORK", IPPROTO_TCP),
+    ROW(setsockopt, 2, SEAL_ANY_OF, INT, "", TCP_NODELAY, TCP_CORK),
     ROW(shmget, 0, SEAL_ANY_OF, INT, "IPC_PRIVATE", IPC_PRIVATE),
     /*
      * SHM_INFO: the memory limit counts what segments hold (event/sysv_shm.c). The sanitizers wrap
@@ -72,9 +79,11 @@ static const struct seal_check checks[] = {
     ROW(memfd_create, 1, SEAL_NO_OTHERS, INT, "no huge pages",
         MFD_CLOEXEC | MFD_ALLOW_SEALING | MFD_NOEXEC_SEAL),
 #ifndef __SANITIZE_ADDRESS__
-    ROW(ioctl, 1, SEAL_ANY_OF, INT, "seccomp's notifications, how a process ended, bytes in a pipe",
+    ROW(ioctl, 1, SEAL_ANY_OF, INT,
+        "seccomp's notifications, how a process ended, bytes in a pipe or socket",
         SECCOMP_IOCTL_NOTIF_RECV, SECCOMP_IOCTL_NOTIF_SEND, SECCOMP_IOCTL_NOTIF_ADDFD,
-        SECCOMP_IOCTL_NOTIF_ID_VALID, SECCOMP_IOCTL_NOTIF_SET_FLAGS, PIDFD_GET_INFO_EXIT, FIONREAD),
+        SECCOMP_IOCTL_NOTIF_ID_VALID, SECCOMP_IOCTL_NOTIF_SET_FLAGS, PIDFD_GET_INFO_EXIT, FIONREAD,
+        TIOCOUTQ),
     ROW(fcntl, 1, SEAL_ANY_OF, INT, "F_GETFL, F_SETFD, F_ADD_SEALS", F_GETFL, F_SETFD, F_ADD_SEALS),
     ROW(madvise, 2, SEAL_ANY_OF, INT, "MADV_DONTNEED", MADV_DONTNEED),
     ROW(openat, 2, SEAL_NO_OTHERS, INT, "no flag beside those that the code uses", OPEN_FLAGS),

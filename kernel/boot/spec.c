@@ -204,6 +204,8 @@ static bool take_record(struct spec *s, const char *key, char *value)
         return parse_flag(value, &s->trace);
     if (!strcmp(key, "null_input"))
         return parse_flag(value, &s->null_input);
+    if (!strcmp(key, "gateway"))
+        return parse_flag(value, &s->has_gateway);
     if (!strcmp(key, "rows"))
         return parse_short(value, &s->rows);
     if (!strcmp(key, "columns"))

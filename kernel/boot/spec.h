@@ -46,6 +46,7 @@ struct spec {
     struct spec_tmpfs *tmpfs;
     size_t tmpfs_count;
     bool tty, trace, null_input;
+    bool has_gateway;       /* the channel is open: lib/base/gateway.h */
     uint32_t allow_missing; /* bits by enum seal_control */
     bool speculation_barriers;
     unsigned rows, columns;

@@ -50,10 +50,11 @@
 #define LIMIT_INOTIFY_QUEUED    131072 /* IN_Q_OVERFLOW; of all instances */
 
 /* ---- sockets ---- */
-#define LIMIT_SOCKETS         131072      /* ENFILE */
-#define LIMIT_SOCKET_BYTES    (128 << 20) /* EAGAIN; in all queues of all sockets */
-#define LIMIT_SOCKET_BUFFER   (4 << 20)   /* of one: net.core.wmem_max, rmem_max */
-#define LIMIT_SOCKET_BACKLOG  4096        /* of one: net.core.somaxconn */
+#define LIMIT_SOCKETS        131072      /* ENFILE */
+#define LIMIT_SOCKET_BYTES   (128 << 20) /* EAGAIN; in all queues of all sockets */
+#define LIMIT_SOCKET_BUFFER  (4 << 20)   /* of one: net.core.wmem_max, rmem_max */
+#define LIMIT_SOCKET_BACKLOG 4096        /* of one: net.core.somaxconn */
+/* Connections out of the sandbox and requests to the gateway: lib/base/gateway.h. */
 #define LIMIT_FILES_IN_FLIGHT 65536 /* ETOOMANYREFS; SCM_RIGHTS that nobody has received yet */
 
 /* ---- System V IPC ---- */

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kernel/net/inet.h"
 
+#include "kernel/net/gateway.h"
+
 #include <linux/capability.h>
 
 #define PORT_PRIVILEGED     1024
@@ -19,6 +21,7 @@
 const struct in6_addr inet_any4 = MAPPED(0, 0, 0, 0);
 const struct in6_addr inet_loopback4 = MAPPED(127, 0, 0, 1);
 const struct in6_addr inet_resolver_address = MAPPED(127, 0, 0, 53);
+const struct in6_addr inet_own_address = MAPPED(10, 0, 2, 15);
 
 struct in6_addr inet_mapped(uint32_t address)
 {
@@ -56,12 +59,25 @@ enum inet_kind inet_kind(const struct in6_addr *a)
         return INET_BROADCAST;
     if (IN_MULTICAST(v4))
         return INET_MULTICAST;
-    return v4 >> 24 == IN_LOOPBACKNET ? INET_LOOPBACK : INET_ELSEWHERE;
+    return v4 >> 24 == IN_LOOPBACKNET || inet_is_own_address(a) ? INET_LOOPBACK : INET_ELSEWHERE;
+}
+
+/* What is sent to it takes the way over lo, as on Linux. */
+bool inet_is_own_address(const struct in6_addr *a)
+{
+    return gateway_exists() && IN6_ARE_ADDR_EQUAL(a, &inet_own_address);
+}
+
+bool inet_is_outside(const struct in6_addr *a)
+{
+    return gateway_exists() && IN6_IS_ADDR_V4MAPPED(a) && inet_kind(a) == INET_ELSEWHERE;
 }
 
 bool inet_is_resolver(const struct inet_endpoint *e)
 {
-    return e->port == INET_RESOLVER_PORT && IN6_ARE_ADDR_EQUAL(&e->address, &inet_resolver_address);
+    return e->port == INET_RESOLVER_PORT &&
+           (IN6_ARE_ADDR_EQUAL(&e->address, &inet_resolver_address) ||
+            inet_is_outside(&e->address));
 }
 
 int inet_parse(const struct inet_socket *i, const struct net_address *a, bool mixed,
@@ -108,8 +124,9 @@ int inet_route(const struct inet_socket *i, struct inet_endpoint *destination,
     if (kind == INET_ANY) {
         bool to_v4 = local_is_v4 || IN6_IS_ADDR_V4MAPPED(&destination->address);
         destination->address = to_v4 ? inet_loopback4 : in6addr_loopback;
-    } else if (kind == INET_BROADCAST ? inet_v4(&destination->address) == INADDR_BROADCAST
-                                      : kind != INET_LOOPBACK) {
+    } else if (kind == INET_BROADCAST
+                   ? inet_v4(&destination->address) == INADDR_BROADCAST
+                   : kind != INET_LOOPBACK && !inet_is_outside(&destination->address)) {
         return -ENETUNREACH;
     }
     bool to_v4 = IN6_IS_ADDR_V4MAPPED(&destination->address);
@@ -118,8 +135,14 @@ int inet_route(const struct inet_socket *i, struct inet_endpoint *destination,
     /* :: is the only address from which both kinds can be reached. */
     if (to_v4 != local_is_v4 && !(local_is_any && !local_is_v4))
         return -ENETUNREACH;
+    bool is_outside = inet_is_outside(&destination->address);
+    /* No packet of a loopback address goes out: ip_route_output_key_hash() of Linux. */
+    if (is_outside && !local_is_any && !inet_is_own_address(local))
+        return -EINVAL;
     if (!local_is_any)
         *ret_source = *local;
+    else if (is_outside || inet_is_own_address(&destination->address))
+        *ret_source = inet_own_address;
     else
         *ret_source = to_v4 ? inet_loopback4 : in6addr_loopback;
     return 0;

@@ -65,7 +65,17 @@ void inet_format(int family, const struct inet_endpoint *e, struct net_address *
 int inet_route(const struct inet_socket *i, struct inet_endpoint *destination,
                struct in6_addr *ret_source);
 
-/* The resolver's address and port, which no guest can bind. */
+/* With a gateway, the address of eth0 (10.0.2.15/24), else none. Whether a is it. */
+extern const struct in6_addr inet_own_address;
+bool inet_is_own_address(const struct in6_addr *a);
+
+/* Only the gateway can reach it, and there is one: unicast IPv4 that is not the sandbox's own. */
+bool inet_is_outside(const struct in6_addr *a);
+
+/*
+ * The resolver's address and port, which no guest can bind; with a gateway, port 53 of every
+ * address outside is the resolver too.
+ */
 bool inet_is_resolver(const struct inet_endpoint *e);
 
 int inet_bind(struct socket *s, struct thread *t, const struct net_address *a);

@@ -1,18 +1,69 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * netdevice(7): the one network interface of a sandbox, lo.
+ * netdevice(7).
  */
+#include "kernel/net/interface.h"
+
+#include "kernel/net/gateway.h"
 #include "kernel/net/socket.h"
 
+#include <linux/if.h>
 #include <linux/sockios.h>
-#include <net/if.h>
 #include <net/if_arp.h>
 
-#define LOOPBACK_NAME    "lo"
-#define LOOPBACK_INDEX   1
-#define LOOPBACK_MTU     65536
-#define LOOPBACK_NETMASK 0xff000000u
-#define LOOPBACK_QUEUE   1000
+static const struct interface interfaces[] = {
+    {
+        .name = "lo",
+        .index = INTERFACE_LOOPBACK_INDEX,
+        .flags = IFF_UP | IFF_LOOPBACK | IFF_RUNNING | IFF_LOWER_UP,
+        .type = ARPHRD_LOOPBACK,
+        .mtu = 65536,
+        .queue = 1000,
+        .address = INADDR_LOOPBACK,
+        .netmask = 0xff000000,
+        .prefix_bits = 8,
+        .has_v6 = true,
+        .queueing = "noqueue",
+    },
+    {
+        .name = "eth0",
+        .index = 2,
+        .flags = IFF_UP | IFF_BROADCAST | IFF_RUNNING | IFF_MULTICAST | IFF_LOWER_UP,
+        .type = ARPHRD_ETHER,
+        .mtu = 1500,
+        .queue = 1000,
+        .hardware = {0x02, 0x00, 0x0a, 0x00, 0x02, 0x0f},
+        .address = 0x0a00020f,
+        .netmask = 0xffffff00,
+        .broadcast = 0x0a0002ff,
+        .prefix_bits = 24,
+        .queueing = "fq_codel",
+    },
+};
+
+const struct interface *interface_at(size_t i)
+{
+    size_t count = gateway_exists() ? ARRAY_SIZE(interfaces) : 1;
+    return i < count ? &interfaces[i] : NULL;
+}
+
+const struct interface *interface_by_name(const char *name, size_t size)
+{
+    const struct interface *f;
+    for (size_t i = 0; (f = interface_at(i)); i++)
+        if (strnlen(name, size) == strlen(f->name) && !memcmp(name, f->name, strlen(f->name)))
+            return f;
+    return NULL;
+}
+
+const struct interface *interface_by_index(int index)
+{
+    const struct interface *f;
+    for (size_t i = 0; (f = interface_at(i)); i++)
+        if (f->index == index)
+            return f;
+    return NULL;
+}
 
 static struct sockaddr ipv4(uint32_t address)
 {
@@ -27,57 +78,62 @@ static long get_list(struct call *c, struct gaddr argument)
 {
     struct ifconf list;
     struct ifreq entry;
+    const struct interface *f;
     int r = call_read(c, &list, argument, sizeof(list));
     if (r < 0)
         return r;
     if (list.ifc_len < 0)
         return -EINVAL;
     struct gaddr buffer = gaddr_at((uintptr_t)list.ifc_buf);
-    bool fits = list.ifc_len >= (int)sizeof(entry);
-    memset(&entry, 0, sizeof(entry));
-    memcpy(entry.ifr_name, LOOPBACK_NAME, sizeof(LOOPBACK_NAME));
-    entry.ifr_addr = ipv4(INADDR_LOOPBACK);
-    if (buffer.v && fits && call_write(c, buffer, &entry, sizeof(entry)) < 0)
-        return -EFAULT;
-    list.ifc_len = buffer.v && !fits ? 0 : (int)sizeof(entry);
+    size_t room = buffer.v ? (size_t)list.ifc_len : SIZE_MAX, used = 0;
+    for (size_t i = 0; (f = interface_at(i)) && room - used >= sizeof(entry); i++) {
+        memset(&entry, 0, sizeof(entry));
+        memcpy(entry.ifr_name, f->name, strlen(f->name));
+        entry.ifr_addr = ipv4(f->address);
+        if (buffer.v && call_write(c, gaddr_plus(buffer, used), &entry, sizeof(entry)) < 0)
+            return -EFAULT;
+        used += sizeof(entry);
+    }
+    list.ifc_len = (int)used;
     return call_write(c, argument, &list, sizeof(list));
 }
 
-/* Fills what is asked for; the name was checked. */
-static long fill(unsigned request, struct ifreq *ifr)
+/* Fills what is asked for. */
+static long fill(unsigned request, const struct interface *f, struct ifreq *ifr)
 {
     switch (request) {
     case SIOCGIFFLAGS:
-        ifr->ifr_flags = IFF_UP | IFF_LOOPBACK | IFF_RUNNING;
+        ifr->ifr_flags = (short)(f->flags & ~IFF_LOWER_UP);
         return 0;
     case SIOCGIFINDEX:
-        ifr->ifr_ifindex = LOOPBACK_INDEX;
+        ifr->ifr_ifindex = f->index;
         return 0;
     case SIOCGIFMTU:
-        ifr->ifr_mtu = LOOPBACK_MTU;
+        ifr->ifr_mtu = (int)f->mtu;
         return 0;
     case SIOCGIFMETRIC:
         ifr->ifr_metric = 0;
         return 0;
     case SIOCGIFTXQLEN:
-        ifr->ifr_qlen = LOOPBACK_QUEUE;
+        ifr->ifr_qlen = (int)f->queue;
         return 0;
     case SIOCGIFHWADDR:
         memset(&ifr->ifr_hwaddr, 0, sizeof(ifr->ifr_hwaddr));
-        ifr->ifr_hwaddr.sa_family = ARPHRD_LOOPBACK;
+        ifr->ifr_hwaddr.sa_family = (sa_family_t)f->type;
+        memcpy(ifr->ifr_hwaddr.sa_data, f->hardware, sizeof(f->hardware));
         return 0;
     case SIOCGIFMAP:
         memset(&ifr->ifr_map, 0, sizeof(ifr->ifr_map));
         return 0;
     case SIOCGIFADDR:
     case SIOCGIFDSTADDR:
-        ifr->ifr_addr = ipv4(INADDR_LOOPBACK);
+        ifr->ifr_addr = ipv4(f->address);
         return 0;
     case SIOCGIFNETMASK:
-        ifr->ifr_netmask = ipv4(LOOPBACK_NETMASK);
+        ifr->ifr_netmask = ipv4(f->netmask);
         return 0;
     case SIOCGIFBRDADDR:
-        ifr->ifr_broadaddr = ipv4(INADDR_ANY);
+        ifr->ifr_broadaddr = ipv4(f->broadcast);
         return 0;
     default:
         return -ENOTTY;
@@ -119,10 +175,11 @@ static long get_name(struct call *c, struct gaddr argument)
     int r = call_read(c, &ifr, argument, sizeof(ifr));
     if (r < 0)
         return r;
-    if (ifr.ifr_ifindex != LOOPBACK_INDEX)
+    const struct interface *f = interface_by_index(ifr.ifr_ifindex);
+    if (!f)
         return -ENODEV;
     memset(ifr.ifr_name, 0, sizeof(ifr.ifr_name));
-    memcpy(ifr.ifr_name, LOOPBACK_NAME, sizeof(LOOPBACK_NAME));
+    memcpy(ifr.ifr_name, f->name, strlen(f->name));
     return call_write(c, argument, &ifr, sizeof(ifr));
 }
 
@@ -136,14 +193,16 @@ long interface_ioctl(struct call *c, int family, unsigned request, struct gaddr 
     if (is_change(request))
         return -EPERM;
     memset(&ifr, 0, sizeof(ifr));
-    if (fill(request, &ifr) < 0 || (is_address_request(request) && family != AF_INET))
+    if (fill(request, interface_at(0), &ifr) < 0 ||
+        (is_address_request(request) && family != AF_INET))
         return -ENOTTY;
     int r = call_read(c, &ifr, argument, sizeof(ifr));
     if (r < 0)
         return r;
     ifr.ifr_name[IFNAMSIZ - 1] = '\0';
-    if (strcmp(ifr.ifr_name, LOOPBACK_NAME) != 0)
+    const struct interface *f = interface_by_name(ifr.ifr_name, IFNAMSIZ);
+    if (!f)
         return -ENODEV;
-    fill(request, &ifr);
+    fill(request, f, &ifr);
     return call_write(c, argument, &ifr, sizeof(ifr));
 }

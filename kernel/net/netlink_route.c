@@ -1,22 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * rtnetlink(7) of a machine whose only interface is lo.
+ * rtnetlink(7): the interfaces of interface.h, their addresses and routes.
  */
+#include "kernel/net/interface.h"
 #include "kernel/net/netlink.h"
 
 #include <arpa/inet.h>
+#include <linux/if.h>
 #include <linux/if_addr.h>
 #include <linux/if_link.h>
 #include <linux/rtnetlink.h>
 #include <net/if_arp.h>
 
-#define LOOPBACK_INDEX 1
-#define LOOPBACK_NAME  "lo"
-#define LOOPBACK_MTU   65536
-#define LOOPBACK_FLAGS 0x10049u /* UP, LOOPBACK, RUNNING, LOWER_UP */
-#define LOOPBACK_QUEUE 1000
-#define REPLY_MAX      4096
-#define FOREVER        0xffffffffu
+#define REPLY_MAX 4096
+#define FOREVER   0xffffffffu
 
 /* Kinds of message: each group of four types is NEW, DEL, GET, SET. */
 #define KIND_OF(type) (((type)-RTM_BASE) & 3)
@@ -83,49 +80,55 @@ static void reply_u8(struct reply *r, unsigned type, uint8_t value)
     reply_attribute(r, type, &value, sizeof(value));
 }
 
-static void put_link(struct reply *r, unsigned flags)
+static void put_link(struct reply *r, const struct interface *f, unsigned flags)
 {
-    static const uint8_t no_address[6];
+    static const uint8_t everybody[6] = {0xff, 0xff, 0xff, 0xff, 0xff, 0xff}, nobody[6];
     struct rtnl_link_stats64 stats;
     struct ifinfomsg *link = reply_begin(r, RTM_NEWLINK, flags, sizeof(*link));
     if (!link)
         return;
-    link->ifi_type = ARPHRD_LOOPBACK;
-    link->ifi_index = LOOPBACK_INDEX;
-    link->ifi_flags = LOOPBACK_FLAGS;
+    link->ifi_type = (unsigned short)f->type;
+    link->ifi_index = f->index;
+    link->ifi_flags = f->flags;
     memset(&stats, 0, sizeof(stats));
-    reply_attribute(r, IFLA_IFNAME, LOOPBACK_NAME, sizeof(LOOPBACK_NAME));
-    reply_u32(r, IFLA_TXQLEN, LOOPBACK_QUEUE);
-    reply_u8(r, IFLA_OPERSTATE, 0);
+    reply_attribute(r, IFLA_IFNAME, f->name, strlen(f->name) + 1);
+    reply_u32(r, IFLA_TXQLEN, f->queue);
+    reply_u8(r, IFLA_OPERSTATE, f->broadcast ? IF_OPER_UP : IF_OPER_UNKNOWN);
     reply_u8(r, IFLA_LINKMODE, 0);
-    reply_u32(r, IFLA_MTU, LOOPBACK_MTU);
+    reply_u32(r, IFLA_MTU, f->mtu);
     reply_u32(r, IFLA_GROUP, 0);
     reply_u32(r, IFLA_PROMISCUITY, 0);
     reply_u32(r, IFLA_NUM_TX_QUEUES, 1);
     reply_u32(r, IFLA_NUM_RX_QUEUES, 1);
     reply_u8(r, IFLA_CARRIER, 1);
-    reply_attribute(r, IFLA_QDISC, "noqueue", sizeof("noqueue"));
-    reply_attribute(r, IFLA_ADDRESS, no_address, sizeof(no_address));
-    reply_attribute(r, IFLA_BROADCAST, no_address, sizeof(no_address));
+    reply_attribute(r, IFLA_QDISC, f->queueing, strlen(f->queueing) + 1);
+    reply_attribute(r, IFLA_ADDRESS, f->hardware, sizeof(f->hardware));
+    reply_attribute(r, IFLA_BROADCAST, f->broadcast ? everybody : nobody, sizeof(nobody));
     reply_attribute(r, IFLA_STATS64, &stats, sizeof(stats));
 }
 
-static void put_address(struct reply *r, int family)
+static void reply_v4(struct reply *r, unsigned type, uint32_t address)
 {
-    static const uint8_t loopback4[4] = {127, 0, 0, 1};
+    reply_u32(r, type, htonl(address));
+}
+
+static void put_address(struct reply *r, const struct interface *f, int family)
+{
     struct ifa_cacheinfo cache = {.ifa_prefered = FOREVER, .ifa_valid = FOREVER};
     struct ifaddrmsg *a = reply_begin(r, RTM_NEWADDR, NLM_F_MULTI, sizeof(*a));
     if (!a)
         return;
     a->ifa_family = (uint8_t)family;
-    a->ifa_prefixlen = family == AF_INET ? 8 : 128;
+    a->ifa_prefixlen = family == AF_INET ? (uint8_t)f->prefix_bits : 128;
     a->ifa_flags = IFA_F_PERMANENT;
-    a->ifa_scope = RT_SCOPE_HOST;
-    a->ifa_index = LOOPBACK_INDEX;
+    a->ifa_scope = f->broadcast ? RT_SCOPE_UNIVERSE : RT_SCOPE_HOST;
+    a->ifa_index = (uint32_t)f->index;
     if (family == AF_INET) {
-        reply_attribute(r, IFA_ADDRESS, loopback4, sizeof(loopback4));
-        reply_attribute(r, IFA_LOCAL, loopback4, sizeof(loopback4));
-        reply_attribute(r, IFA_LABEL, LOOPBACK_NAME, sizeof(LOOPBACK_NAME));
+        reply_v4(r, IFA_ADDRESS, f->address);
+        reply_v4(r, IFA_LOCAL, f->address);
+        if (f->broadcast)
+            reply_v4(r, IFA_BROADCAST, f->broadcast);
+        reply_attribute(r, IFA_LABEL, f->name, strlen(f->name) + 1);
     } else {
         reply_attribute(r, IFA_ADDRESS, &in6addr_loopback, sizeof(in6addr_loopback));
     }
@@ -138,7 +141,6 @@ static void put_route(struct reply *r, int family, const void *destination, unsi
                       unsigned flags)
 {
     size_t size = family == AF_INET ? 4 : 16;
-    static const uint8_t loopback4[4] = {127, 0, 0, 1};
     struct rtmsg *route = reply_begin(r, RTM_NEWROUTE, flags, sizeof(*route));
     if (!route)
         return;
@@ -151,8 +153,36 @@ static void put_route(struct reply *r, int family, const void *destination, unsi
     reply_u32(r, RTA_TABLE, RT_TABLE_LOCAL);
     reply_attribute(r, RTA_DST, destination, size);
     if (family == AF_INET)
-        reply_attribute(r, RTA_PREFSRC, loopback4, sizeof(loopback4));
-    reply_u32(r, RTA_OIF, LOOPBACK_INDEX);
+        reply_v4(r, RTA_PREFSRC, INADDR_LOOPBACK);
+    reply_u32(r, RTA_OIF, INTERFACE_LOOPBACK_INDEX);
+}
+
+/*
+ * One entry of table "main", out through f: to its own network, or, with bits 0, to everywhere by
+ * way of the router. found: it answers a question for this address.
+ */
+static void put_route_out(struct reply *r, const struct interface *f, unsigned bits, unsigned flags,
+                          const void *found)
+{
+    struct rtmsg *route = reply_begin(r, RTM_NEWROUTE, flags, sizeof(*route));
+    if (!route)
+        return;
+    route->rtm_family = AF_INET;
+    route->rtm_dst_len = found ? 32 : (uint8_t)bits;
+    route->rtm_table = RT_TABLE_MAIN;
+    route->rtm_protocol = bits ? RTPROT_KERNEL : RTPROT_BOOT;
+    route->rtm_scope = bits ? RT_SCOPE_LINK : RT_SCOPE_UNIVERSE;
+    route->rtm_type = RTN_UNICAST;
+    reply_u32(r, RTA_TABLE, RT_TABLE_MAIN);
+    if (found)
+        reply_attribute(r, RTA_DST, found, 4);
+    else if (bits)
+        reply_v4(r, RTA_DST, f->address & f->netmask);
+    if (!bits)
+        reply_v4(r, RTA_GATEWAY, INTERFACE_ROUTER);
+    if (bits || found)
+        reply_v4(r, RTA_PREFSRC, f->address);
+    reply_u32(r, RTA_OIF, (uint32_t)f->index);
 }
 
 /* ---- requests ---- */
@@ -165,20 +195,26 @@ static int family_of(const struct request *q)
 static int dump(const struct request *q, struct reply *r)
 {
     static const uint8_t net4[4] = {127, 0, 0, 0}, host4[4] = {127, 0, 0, 1};
+    const struct interface *f;
     int family = family_of(q);
     bool v4 = family == AF_UNSPEC || family == AF_INET;
     bool v6 = family == AF_UNSPEC || family == AF_INET6;
     switch (q->header.nlmsg_type) {
     case RTM_GETLINK:
-        put_link(r, NLM_F_MULTI);
+        for (size_t i = 0; (f = interface_at(i)); i++)
+            put_link(r, f, NLM_F_MULTI);
         return 0;
     case RTM_GETADDR:
-        if (v4)
-            put_address(r, AF_INET);
+        for (size_t i = 0; v4 && (f = interface_at(i)); i++)
+            put_address(r, f, AF_INET);
         if (v6)
-            put_address(r, AF_INET6);
+            put_address(r, interface_at(0), AF_INET6);
         return 0;
     case RTM_GETROUTE:
+        for (size_t i = 1; v4 && (f = interface_at(i)); i++) {
+            put_route_out(r, f, 0, NLM_F_MULTI, NULL);
+            put_route_out(r, f, f->prefix_bits, NLM_F_MULTI, NULL);
+        }
         if (v4) {
             put_route(r, AF_INET, net4, 8, NLM_F_MULTI);
             put_route(r, AF_INET, host4, 32, NLM_F_MULTI);
@@ -220,11 +256,11 @@ static int get_link(const struct request *q, struct reply *r)
     const char *name = find_attribute(q, sizeof(link), IFLA_IFNAME, &size);
     if (link.ifi_index <= 0 && !name)
         return -EINVAL;
-    bool named = name && strnlen(name, size) == strlen(LOOPBACK_NAME) &&
-                 memcmp(name, LOOPBACK_NAME, strlen(LOOPBACK_NAME)) == 0;
-    if (link.ifi_index > 0 ? link.ifi_index != LOOPBACK_INDEX : !named)
+    const struct interface *f =
+        link.ifi_index > 0 ? interface_by_index(link.ifi_index) : interface_by_name(name, size);
+    if (!f)
         return -ENODEV;
-    put_link(r, 0);
+    put_link(r, f, 0);
     return 0;
 }
 
@@ -238,6 +274,14 @@ static int get_route(const struct request *q, struct reply *r)
     const char *to = find_attribute(q, sizeof(route), RTA_DST, &size);
     if (route.rtm_family == AF_INET && to && size == 4 && to[0] == IN_LOOPBACKNET) {
         put_route(r, AF_INET, to, 32, 0);
+        return 0;
+    }
+    const struct interface *out = interface_at(1);
+    if (route.rtm_family == AF_INET && to && size == 4 && out) {
+        uint32_t address;
+        memcpy(&address, to, sizeof(address));
+        bool is_near = (ntohl(address) & out->netmask) == (out->address & out->netmask);
+        put_route_out(r, out, is_near ? out->prefix_bits : 0, 0, to);
         return 0;
     }
     if (route.rtm_family == AF_INET6 && to && size == 16 &&

@@ -2,6 +2,7 @@
 #include "kernel/net/resolver.h"
 
 #include "kernel/core/kernel.h"
+#include "lib/base/gateway.h"
 
 #include <arpa/nameser.h>
 #include <netinet/in.h>
@@ -120,9 +121,11 @@ static void put_header(const uint8_t *query, uint8_t *answer, unsigned rcode)
     answer[3] = (uint8_t)(FLAG_RECURSION | rcode);
 }
 
-size_t resolver_answer(const uint8_t *query, size_t size, uint8_t answer[RESOLVER_ANSWER_MAX])
+size_t resolver_answer(const uint8_t *query, size_t size, uint8_t answer[RESOLVER_ANSWER_MAX],
+                       bool *ret_is_foreign)
 {
     struct query q;
+    *ret_is_foreign = false;
     if (size < NS_HFIXEDSZ || size > RESOLVER_QUERY_MAX || (query[2] & FLAG_RESPONSE))
         return 0;
     if (query[2] & 0x78u) {
@@ -136,6 +139,7 @@ size_t resolver_answer(const uint8_t *query, size_t size, uint8_t answer[RESOLVE
     }
     bool known = q.class == ns_c_in && is_own_name(q.name);
     unsigned count = 0;
+    *ret_is_foreign = !known && size <= GATEWAY_DATA_MAX;
     put_header(query, answer, known ? ns_r_noerror : ns_r_nxdomain);
     put16(answer + 4, 1);
     memcpy(answer + NS_HFIXEDSZ, query + NS_HFIXEDSZ, q.end - NS_HFIXEDSZ);
@@ -144,4 +148,10 @@ size_t resolver_answer(const uint8_t *query, size_t size, uint8_t answer[RESOLVE
         end = put_addresses(end, q.type, &count);
     put16(answer + 6, count);
     return (size_t)(end - answer);
+}
+
+void resolver_fail(const uint8_t *query, uint8_t *answer)
+{
+    put_header(query, answer, ns_r_servfail);
+    put16(answer + 4, 1);
 }

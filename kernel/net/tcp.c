@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kernel/net/tcp.h"
 
+#include "kernel/net/outbound.h"
+
 #include <linux/sockios.h>
 #include <netinet/tcp.h>
 #include <sys/ioctl.h>
@@ -104,8 +106,7 @@ static int establish(struct tcp_socket *client, struct tcp_socket *listener)
     return 0;
 }
 
-/* The connection attempt has failed: another one may follow. */
-static void refuse(struct tcp_socket *t, int error)
+void tcp_refuse(struct tcp_socket *t, int error)
 {
     struct socket *s = tcp_socket(t);
     list_remove(&t->pending_link);
@@ -124,13 +125,13 @@ static void admit_pending(struct tcp_socket *listener)
            (client = list_first(&listener->pending, struct tcp_socket, pending_link))) {
         list_remove(&client->pending_link);
         if (establish(client, listener) < 0)
-            refuse(client, ECONNREFUSED);
+            tcp_refuse(client, ECONNREFUSED);
         else
             socket_wake(tcp_socket(client), SOCKET_CHANGED);
     }
 }
 
-static int tcp_listen(struct socket *s, struct thread *thread, int backlog)
+int tcp_listen(struct socket *s, struct thread *thread, int backlog)
 {
     struct inet_socket *i = inet_of(s);
     if (s->state != SOCKET_IDLE && s->state != SOCKET_LISTENING)
@@ -156,7 +157,7 @@ static int tcp_listen(struct socket *s, struct thread *thread, int backlog)
     return 0;
 }
 
-static int tcp_accept(struct socket *s, struct socket **ret)
+int tcp_accept(struct socket *s, struct socket **ret)
 {
     if (s->state != SOCKET_LISTENING)
         return -EINVAL;
@@ -184,7 +185,7 @@ static void stop_listening(struct tcp_socket *t)
     while ((connection = socket_accept_pop(s)))
         drop_connection(tcp_of(connection));
     while ((client = list_first(&t->pending, struct tcp_socket, pending_link)))
-        refuse(client, ECONNREFUSED);
+        tcp_refuse(client, ECONNREFUSED);
 }
 
 /* ---- connecting ---- */
@@ -199,7 +200,7 @@ static int find_listener(struct tcp_socket *t, struct tcp_socket **ret)
 }
 
 /* 0: connected, or (state CONNECTING) waiting for a place. */
-static int reach(struct tcp_socket *t)
+static int reach(struct tcp_socket *t, const struct thread *thread)
 {
     struct socket *s = tcp_socket(t);
     struct tcp_socket *listener;
@@ -215,6 +216,8 @@ static int reach(struct tcp_socket *t)
         s->state = SOCKET_CONNECTED;
         return 0;
     }
+    if (inet_is_outside(&t->inet.remote.address))
+        return outbound_begin(t, thread);
     int r = find_listener(t, &listener);
     if (r < 0)
         return r;
@@ -225,7 +228,8 @@ static int reach(struct tcp_socket *t)
     return 0;
 }
 
-static int begin_connect(struct tcp_socket *t, const struct net_address *a)
+static int begin_connect(struct tcp_socket *t, const struct thread *thread,
+                         const struct net_address *a)
 {
     struct inet_socket *i = &t->inet;
     struct inet_endpoint remote;
@@ -247,7 +251,7 @@ static int begin_connect(struct tcp_socket *t, const struct net_address *a)
     t->fin_sent = t->fin_received = t->reset = false;
     tcp_socket(t)->shutdown = 0;
     tcp_socket(t)->error = 0;
-    r = reach(t);
+    r = reach(t, thread);
     if (r < 0) {
         if (!i->port_chosen)
             inet_unbind(i);
@@ -264,6 +268,7 @@ static int disconnect(struct tcp_socket *t)
     bool was_connected = s->state == SOCKET_CONNECTED && !tcp_is_closed(t);
     if (s->state == SOCKET_LISTENING)
         stop_listening(t);
+    outbound_end(t, true);
     if (t->peer) {
         tcp_receive_reset(t->peer);
         /* This socket can be connected anew: the old peer must not take it for its own any more. */
@@ -305,8 +310,8 @@ static int continue_connect(struct tcp_socket *t, struct waitq **ret_wait)
     return error ? error : -ECONNABORTED;
 }
 
-static int tcp_connect(struct socket *s, struct thread *thread, const struct net_address *a,
-                       bool wait, struct waitq **ret_wait)
+int tcp_connect(struct socket *s, struct thread *thread, const struct net_address *a, bool wait,
+                struct waitq **ret_wait)
 {
     struct tcp_socket *t = tcp_of(s);
     if (a->size < sizeof(a->any.sa_family))
@@ -317,12 +322,12 @@ static int tcp_connect(struct socket *s, struct thread *thread, const struct net
         return continue_connect(t, ret_wait);
     if (s->state != SOCKET_IDLE)
         return -EISCONN;
-    int r = begin_connect(t, a);
+    int r = begin_connect(t, thread, a);
     if (r < 0 && (wait || r != -ECONNREFUSED))
         return r;
     /* Linux, too, tells a caller that won't wait only later what loopback knows at once. */
     if (r < 0)
-        refuse(t, ECONNREFUSED);
+        tcp_refuse(t, ECONNREFUSED);
     if (wait && s->state == SOCKET_CONNECTED)
         return 0;
     t->connect_open = true;
@@ -331,7 +336,7 @@ static int tcp_connect(struct socket *s, struct thread *thread, const struct net
     return -EINPROGRESS;
 }
 
-static int tcp_name(struct socket *s, enum socket_end end, struct net_address *ret)
+int tcp_name(struct socket *s, enum socket_end end, struct net_address *ret)
 {
     if (end == PEER_END && (s->state != SOCKET_CONNECTED || tcp_is_closed(tcp_of(s))))
         return -ENOTCONN;
@@ -452,7 +457,7 @@ static enum net_tcp_state tcp_state(const struct tcp_socket *t)
     }
 }
 
-static void tcp_describe(struct socket *s, struct net_socket_info *info)
+void tcp_describe(struct socket *s, struct net_socket_info *info)
 {
     inet_describe(inet_of(s), info);
     info->state = tcp_state(tcp_of(s));
@@ -485,6 +490,7 @@ static void tcp_release(struct socket *s)
     struct tcp_socket *t = tcp_of(s);
     bool abort = s->receive.count > 0 || (s->linger && s->linger_seconds == 0);
     list_remove(&t->pending_link);
+    outbound_end(t, true);
     if (s->state == SOCKET_LISTENING)
         stop_listening(t);
     if (t->peer && abort)
@@ -499,6 +505,11 @@ static void tcp_release(struct socket *s)
     message_queue_purge(&s->receive);
     let_go_of_peer(t);
     inet_unbind(&t->inet);
+}
+
+void tcp_restore_operations(struct tcp_socket *t)
+{
+    tcp_socket(t)->ops = &tcp_ops;
 }
 
 static const struct socket_ops tcp_ops = {

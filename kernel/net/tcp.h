@@ -21,11 +21,13 @@
 #include "kernel/net/resolver.h"
 
 struct tcp_service;
+struct outbound;
 
 struct tcp_socket {
     struct inet_socket inet;
     struct tcp_socket *peer;     /* counted; NULL: never connected, or let go */
     struct tcp_service *service; /* instead of a peer: the resolver */
+    struct outbound *outbound;   /* likewise: a connection out of the sandbox, or the wish for it */
     bool fin_sent, fin_received, reset, connect_open;
     struct list pending, pending_link;
 
@@ -61,6 +63,19 @@ void tcp_receive_fin(struct tcp_socket *t);
  */
 size_t tcp_room(struct tcp_socket *t);
 bool tcp_is_writable(struct tcp_socket *t);
+
+/* Operations that other kinds of connection share with this one. */
+int tcp_connect(struct socket *s, struct thread *thread, const struct net_address *a, bool wait,
+                struct waitq **ret_wait);
+int tcp_listen(struct socket *s, struct thread *thread, int backlog);
+int tcp_accept(struct socket *s, struct socket **ret);
+int tcp_name(struct socket *s, enum socket_end end, struct net_address *ret);
+void tcp_describe(struct socket *s, struct net_socket_info *info);
+
+/* The attempt to connect has failed with this (positive) errno: another one may follow. */
+void tcp_refuse(struct tcp_socket *t, int error);
+/* The socket's operations are those of tcp.c again. */
+void tcp_restore_operations(struct tcp_socket *t);
 
 ssize_t tcp_send(struct socket *s, struct uio *u, int flags, struct sending *m);
 ssize_t tcp_receive(struct socket *s, struct uio *u, int flags, struct received *m);

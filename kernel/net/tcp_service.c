@@ -24,26 +24,25 @@ void tcp_service_stop(struct tcp_socket *t)
     t->service = NULL;
 }
 
-static int give_answer(struct tcp_socket *t, const uint8_t *query, size_t size)
+static void give_answer(struct socket *s, const struct resolver_ends *ends, const uint8_t *answer,
+                        size_t size)
 {
-    uint8_t answer[RESOLVER_ANSWER_MAX];
-    size_t answer_size = resolver_answer(query, size, answer);
-    if (answer_size == 0)
-        return 0;
-    struct message *m = message_new(PREFIX_BYTES + answer_size);
+    /* The connection may be another one by now, or none. */
+    if (!tcp_of(s)->service || !inet_is_same(&ends->source, &tcp_of(s)->inet.local))
+        return;
+    struct message *m = message_new(PREFIX_BYTES + size);
     if (!m)
-        return -ENOBUFS;
-    m->data[0] = (char)(answer_size >> 8);
-    m->data[1] = (char)answer_size;
-    memcpy(m->data + PREFIX_BYTES, answer, answer_size);
-    m->end = PREFIX_BYTES + answer_size;
-    message_queue_append(&tcp_socket(t)->receive, m);
-    socket_wake(tcp_socket(t), SOCKET_READABLE);
-    return 0;
+        return;
+    m->data[0] = (char)(size >> 8);
+    m->data[1] = (char)size;
+    memcpy(m->data + PREFIX_BYTES, answer, size);
+    m->end = PREFIX_BYTES + size;
+    message_queue_append(&s->receive, m);
+    socket_wake(s, SOCKET_READABLE);
 }
 
 /* Answers the message that input begins with. False: it is not complete. */
-static bool answer_one(struct tcp_socket *t, int *error)
+static bool answer_one(struct tcp_socket *t)
 {
     struct tcp_service *v = t->service;
     if (v->size < PREFIX_BYTES)
@@ -51,7 +50,8 @@ static bool answer_one(struct tcp_socket *t, int *error)
     size_t size = (size_t)v->input[0] << 8 | v->input[1];
     if (v->size < PREFIX_BYTES + size)
         return false;
-    *error = give_answer(t, v->input + PREFIX_BYTES, size);
+    struct resolver_ends ends = {t->inet.local, t->inet.remote};
+    resolver_ask(tcp_socket(t), &ends, v->input + PREFIX_BYTES, size, give_answer);
     v->size -= PREFIX_BYTES + size;
     memmove(v->input, v->input + PREFIX_BYTES + size, v->size);
     return true;
@@ -61,7 +61,6 @@ ssize_t tcp_service_take(struct tcp_socket *t, struct uio *u)
 {
     struct tcp_service *v = t->service;
     struct socket *s = tcp_socket(t);
-    int error = 0;
     /* A client that asks and never reads, or announces more than a query can be, is cut off. */
     bool too_long = v->size >= sizeof(v->input);
     if (too_long || s->receive.charge > s->receive_buffer) {
@@ -73,7 +72,7 @@ ssize_t tcp_service_take(struct tcp_socket *t, struct uio *u)
     if (n < 0)
         return n;
     v->size += (size_t)n;
-    while (error == 0 && answer_one(t, &error))
+    while (answer_one(t))
         ;
-    return error < 0 ? error : n;
+    return n;
 }

@@ -144,18 +144,17 @@ static bool has_room(const struct socket *to, const struct message *m)
     return to->receive.count == 0 || to->receive.charge + message_memory(m) <= to->receive_buffer;
 }
 
-/* The query in m is answered into the sender's own queue. */
-static void ask_resolver(struct socket *s, const struct message *m)
+/* The answer to a query of s's. */
+static void give_answer(struct socket *s, const struct resolver_ends *ends, const uint8_t *answer,
+                        size_t size)
 {
-    uint8_t answer[RESOLVER_ANSWER_MAX];
-    size_t size = resolver_answer((const uint8_t *)m->data, m->end, answer);
-    struct message *reply = size > 0 ? message_new(size) : NULL;
+    struct message *reply = message_new(size);
     if (!reply)
         return;
     memcpy(reply->data, answer, size);
     reply->end = size;
-    reply->source = m->destination;
-    reply->destination = m->source;
+    reply->source = ends->destination;
+    reply->destination = ends->source;
     if (has_room(s, reply))
         enqueue(s, reply);
     else
@@ -178,7 +177,8 @@ static void tell_unreachable(struct inet_socket *i, const struct inet_endpoint *
 static void deliver(struct inet_socket *i, struct message *m)
 {
     if (inet_is_resolver(&m->destination)) {
-        ask_resolver(&i->socket, m);
+        struct resolver_ends ends = {m->source, m->destination};
+        resolver_ask(&i->socket, &ends, (const uint8_t *)m->data, m->end, give_answer);
         message_free(m);
         return;
     }
@@ -224,6 +224,9 @@ static ssize_t udp_send(struct socket *s, struct uio *u, int flags, struct sendi
         r = choose_destination(i, out->to, &destination);
     if (r == 0)
         r = inet_route(i, &destination, &source.address);
+    /* Of UDP only questions to a name server leave the sandbox. */
+    if (r == 0 && inet_is_outside(&destination.address) && !inet_is_resolver(&destination))
+        r = -EACCES;
     if (r == 0)
         r = socket_take_error(s);
     if (r == 0 && (s->shutdown & SHUTDOWN_SEND))

@@ -7,6 +7,7 @@
  *   4  the specification: a pipe or memfd with records, read to its end once
  *   5, 6, 7  the program's standard input (our read end), output and error (our write ends), pipes;
  *            with tty=1 only 5, a stream socket that carries the terminal's bytes both ways
+ *   8  with gateway=1, the channel to the gateway: lib/base/gateway.h
  *
  * The specification is a sequence of KEY=VALUE records, each ended by a NUL. Order matters only
  * among equal keys and for mount.*, which describe the mount that the last mount.guest= began.
@@ -16,6 +17,7 @@
  *   hostname=...                    tty=0|1   rows=N   columns=N
  *   mount.guest=/path  then  mount.host=/path  mount.mode=ro|rw
  *   tmpfs=/path[:BYTES]             trace=1   (trace lines come as CONTROL_TRACE)
+ *   gateway=0|1                     there is a gateway, and descriptor 8
  *   null_input=0|1                  the program's standard input is the sandbox's /dev/null
  *   store=/dir                      the sandbox's own folder, where content files are made
  *   allow_missing=NAME              a control of lib/seal/report.h that the host need not have

@@ -17,7 +17,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     uint8_t answer[RESOLVER_ANSWER_MAX];
     ns_msg message;
     ns_rr record;
-    size_t n = resolver_answer(data, size, answer);
+    bool is_foreign;
+    size_t n = resolver_answer(data, size, answer, &is_foreign);
     if (n == 0)
         return 0;
     CHECK(n >= NS_HFIXEDSZ && n <= sizeof(answer) && size >= NS_HFIXEDSZ);

@@ -258,6 +258,42 @@ static int socket_netlink(void)
     return fd < 0 ? -1 : reach("a netlink socket");
 }
 
+/* ---- calls that connections to the outside need, for something else ---- */
+
+static int receive_descriptors(void)
+{
+    char byte, control[CMSG_SPACE(sizeof(int))];
+    struct iovec part = {&byte, 1};
+    struct msghdr h = {.msg_iov = &part,
+                       .msg_iovlen = 1,
+                       .msg_control = control,
+                       .msg_controllen = sizeof(control)};
+    ssize_t n = recvmsg(CONTROL_FD, &h, MSG_DONTWAIT);
+    return n < 0 && errno != EAGAIN ? -1 : reach("descriptors from any socket");
+}
+
+static int send_to_address(void)
+{
+    struct sockaddr_un to = {.sun_family = AF_UNIX, .sun_path = "/run/socket"};
+    ssize_t n = sendto(CONTROL_FD, "", 0, MSG_DONTWAIT, (struct sockaddr *)&to, sizeof(to));
+    return n < 0 && errno != EISCONN ? -1 : reach("an address of its choice");
+}
+
+static int ask_peer(void)
+{
+    struct ucred peer;
+    socklen_t size = sizeof(peer);
+    int r = getsockopt(CONTROL_FD, SOL_SOCKET, SO_PEERCRED, &peer, &size);
+    return r < 0 ? -1 : reach("options of sockets");
+}
+
+static int change_socket(void)
+{
+    int size = 1 << 20;
+    int r = setsockopt(CONTROL_FD, SOL_SOCKET, SO_SNDBUF, &size, sizeof(size));
+    return r < 0 ? -1 : reach("settings of sockets");
+}
+
 /* Hands a descriptor to its starter, which must not be impressed. */
 static int send_descriptor(void)
 {
@@ -525,6 +561,10 @@ static const struct {
     {"connect-unix", connect_unix},
     {"socket-raw", socket_raw},
     {"socket-netlink", socket_netlink},
+    {"receive-descriptors", receive_descriptors},
+    {"send-to-address", send_to_address},
+    {"ask-peer", ask_peer},
+    {"change-socket", change_socket},
     {"send-descriptor", send_descriptor},
     {"kill", kill_process},
     {"signal-processes", signal_processes},

@@ -1,0 +1,255 @@
+// SPDX-License-Identifier: Apache-2.0
+/* host calls: sendto recvmsg */
+#include "kernel/net/gateway.h"
+
+#include "kernel/core/kernel.h"
+#include "kernel/net/outbound.h"
+#include "kernel/proc/process.h"
+
+#include <stdio.h>
+
+/*
+ * While so many packets wait, there are no new requests: only programs that give up hundreds of
+ * attempts to connect in a moment get there.
+ */
+#define KEPT_MAX 1024
+
+/* A packet that the channel had no room for. */
+struct kept {
+    struct list link;
+    size_t size;
+    struct gateway_message message;
+};
+
+static struct host_watch watch = {.fd = {-1}};
+static struct list requests = {&requests, &requests};
+static struct list kept = {&kept, &kept};
+static size_t request_count, kept_count;
+static uint64_t last_id;
+static bool exists;
+
+bool gateway_exists(void)
+{
+    return exists;
+}
+
+static void remove_request(struct gateway_request *r)
+{
+    list_remove(&r->link);
+    request_count--;
+}
+
+static void end_channel(const char *why)
+{
+    struct gateway_request *r;
+    struct kept *k;
+    if (!hostfd_is_open(watch.fd))
+        return;
+    host_watch_remove(&watch);
+    hostfd_close(&watch.fd);
+    kernel_log("egress: the gateway %s; nothing can leave the sandbox any more, start it again",
+               why);
+    while ((k = list_first(&kept, struct kept, link))) {
+        list_remove(&k->link);
+        free(k);
+    }
+    kept_count = 0;
+    while ((r = list_first(&requests, struct gateway_request, link))) {
+        remove_request(r);
+        r->done(r, ENETUNREACH, NULL, 0, HOSTFD_NONE);
+    }
+    outbound_cut_all();
+}
+
+/* ---- sending ---- */
+
+/* False when there is no room. What else goes wrong is seen by the reader. */
+static bool try_send(const struct gateway_message *m, size_t size)
+{
+    ssize_t n;
+    do
+        n = send(watch.fd.n, m, size, MSG_DONTWAIT | MSG_NOSIGNAL);
+    while (n < 0 && errno == EINTR);
+    return n >= 0 || (errno != EAGAIN && errno != ENOBUFS);
+}
+
+static void send_kept(void)
+{
+    struct kept *k;
+    while ((k = list_first(&kept, struct kept, link))) {
+        if (!try_send(&k->message, k->size))
+            return;
+        list_remove(&k->link);
+        kept_count--;
+        free(k);
+    }
+    host_watch_change(&watch, EPOLLIN);
+}
+
+static int send_message(struct gateway_message *m)
+{
+    size_t size = sizeof(m->packet) + m->packet.data_size;
+    m->packet.version = GATEWAY_VERSION;
+    if (list_is_empty(&kept) && try_send(m, size))
+        return 0;
+    struct kept *k = malloc(sizeof(*k));
+    if (!k)
+        return -ENOMEM;
+    k->size = size;
+    k->message = *m;
+    list_append(&kept, &k->link);
+    kept_count++;
+    host_watch_change(&watch, EPOLLIN | EPOLLOUT);
+    return 0;
+}
+
+/*
+ * What is kept is bounded: a request is only added while little is, and to each belongs at most one
+ * CLOSE.
+ */
+static int send_request(struct gateway_request *r, struct gateway_message *m)
+{
+    if (!hostfd_is_open(watch.fd))
+        return -ENETUNREACH;
+    if (request_count >= GATEWAY_OUTSTANDING_MAX || kept_count >= KEPT_MAX)
+        return -EADDRNOTAVAIL;
+    m->packet.id = ++last_id;
+    int error = send_message(m);
+    if (error < 0)
+        return error;
+    r->id = last_id;
+    list_append(&requests, &r->link);
+    request_count++;
+    return 0;
+}
+
+int gateway_resolve(struct gateway_request *r, const uint8_t *query, size_t size)
+{
+    struct gateway_message m = {.packet = {.type = GATEWAY_RESOLVE}};
+    if (size > sizeof(m.data))
+        return -EMSGSIZE;
+    m.packet.data_size = (uint16_t)size;
+    memcpy(m.data, query, size);
+    return send_request(r, &m);
+}
+
+int gateway_connect(struct gateway_request *r, const struct inet_endpoint *to,
+                    const struct thread *t)
+{
+    struct gateway_message m = {.packet = {.type = GATEWAY_CONNECT,
+                                           .address = to->address,
+                                           .port = to->port,
+                                           .pid = t->process->pid}};
+    memcpy(m.packet.program, t->name, strnlen(t->name, sizeof(m.packet.program)));
+    return send_request(r, &m);
+}
+
+void gateway_close(uint64_t id, bool is_reset)
+{
+    struct gateway_message m = {
+        .packet = {.type = GATEWAY_CLOSE, .id = id, .error = is_reset ? ECONNRESET : 0}};
+    if (!hostfd_is_open(watch.fd))
+        return;
+    /* A flow that the gateway believes open for ever must not be. */
+    if (send_message(&m) < 0)
+        end_channel("could not be told of a connection's end, for want of memory");
+}
+
+void gateway_cancel(struct gateway_request *r)
+{
+    if (!list_is_linked(&r->link))
+        return;
+    remove_request(r);
+    gateway_close(r->id, false);
+}
+
+/* ---- receiving ---- */
+
+/* A descriptor that came with a packet, or -1. More than one never fits. */
+static int take_descriptor(struct msghdr *h)
+{
+    struct cmsghdr *c = CMSG_FIRSTHDR(h);
+    int fd = -1;
+    if (c && c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_RIGHTS &&
+        c->cmsg_len == CMSG_LEN(sizeof(fd)))
+        memcpy(&fd, CMSG_DATA(c), sizeof(fd));
+    return fd;
+}
+
+static struct gateway_request *find_request(uint64_t id)
+{
+    struct gateway_request *r;
+    list_for_each(r, &requests, link)
+    {
+        if (r->id == id)
+            return r;
+    }
+    return NULL;
+}
+
+/* An answer to what was cancelled meanwhile is dropped; its CLOSE is on the way. */
+static void take_message(const struct gateway_message *m, struct hostfd fd)
+{
+    struct gateway_request *r = find_request(m->packet.id);
+    if (!r) {
+        hostfd_close(&fd);
+        return;
+    }
+    remove_request(r);
+    r->done(r, m->packet.error, m->data, m->packet.data_size, fd);
+}
+
+/* Its errors are told to programs: those of Linux only. */
+static bool is_reply(const struct gateway_message *m)
+{
+    return (m->packet.type == GATEWAY_ANSWER || m->packet.type == GATEWAY_CONNECTED) &&
+           m->packet.error >= 0 && m->packet.error <= EHWPOISON;
+}
+
+/* False when there is nothing (more) to read. */
+static bool receive_one(void)
+{
+    struct gateway_message m;
+    union {
+        struct cmsghdr header;
+        char bytes[CMSG_SPACE(sizeof(int))];
+    } control;
+    struct iovec part = {&m, sizeof(m)};
+    struct msghdr h = {
+        .msg_iov = &part,
+        .msg_iovlen = 1,
+        .msg_control = &control,
+        .msg_controllen = sizeof(control),
+    };
+    ssize_t n = recvmsg(watch.fd.n, &h, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+    if (n < 0 && (errno == EAGAIN || errno == EINTR))
+        return false;
+    if (n <= 0) {
+        end_channel("has ended");
+        return false;
+    }
+    struct hostfd fd = {take_descriptor(&h)};
+    if ((h.msg_flags & MSG_TRUNC) || !gateway_is_valid(&m, (size_t)n) || !is_reply(&m)) {
+        hostfd_close(&fd);
+        end_channel("said what can't be understood");
+        return false;
+    }
+    take_message(&m, fd);
+    return hostfd_is_open(watch.fd);
+}
+
+static void on_ready(struct host_watch *w, uint32_t events)
+{
+    if (events & EPOLLOUT)
+        send_kept();
+    while (receive_one())
+        ;
+}
+
+int gateway_start(void)
+{
+    watch.fd.n = GATEWAY_KERNEL_FD;
+    watch.ready = on_ready;
+    exists = true;
+    return host_watch_add(&watch, EPOLLIN);
+}

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * The kernel's end of the channel to the gateway, through which alone something can leave the
+ * sandbox: lib/base/gateway.h. A sandbox without an egress policy has none.
+ *
+ * A request is an object of the asker's, with a function that is called once, from the main loop.
+ * When the gateway ends, all requests fail with ENETUNREACH, the connections that it gave are cut
+ * (outbound_cut_all()), and so it stays.
+ */
+#pragma once
+
+#include "kernel/net/message.h"
+#include "lib/base/gateway.h"
+
+struct thread;
+struct gateway_request;
+
+/*
+ * error: 0 or a positive errno. data: an answer, borrowed. fd: a connected socket, the callee's, or
+ * HOSTFD_NONE.
+ */
+typedef void (*gateway_done_fn)(struct gateway_request *r, int error, const uint8_t *data,
+                                size_t size, struct hostfd fd);
+
+struct gateway_request {
+    struct list link;
+    uint64_t id;
+    gateway_done_fn done;
+};
+
+/* Takes up the channel on GATEWAY_KERNEL_FD; once the host layer is ready. 0 or -errno. */
+int gateway_start(void);
+
+/* The sandbox was given a gateway, and so shows a network interface; it may have ended. */
+bool gateway_exists(void);
+
+/*
+ * Send a request. 0, then r is linked until it is done; -ENETUNREACH: there is no gateway (any
+ * more); -EADDRNOTAVAIL: too many requests are without an answer; -ENOMEM.
+ */
+int gateway_resolve(struct gateway_request *r, const uint8_t *query, size_t size);
+int gateway_connect(struct gateway_request *r, const struct inet_endpoint *to,
+                    const struct thread *t);
+
+/* r will not be done any more. Nothing happens when it is no request under way. */
+void gateway_cancel(struct gateway_request *r);
+
+/* The connection that came with request `id` was closed; is_reset: it is to be cut off. */
+void gateway_close(uint64_t id, bool is_reset);

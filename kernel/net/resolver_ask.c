@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kernel/net/gateway.h"
+#include "kernel/net/resolver.h"
+#include "kernel/net/socket.h"
+
+#include <arpa/nameser.h>
+
+/* A query that the gateway was asked. */
+struct question {
+    struct gateway_request request;
+    struct socket *socket; /* counted */
+    struct resolver_ends ends;
+    resolver_give_fn give;
+    size_t size;
+    uint8_t answer[RESOLVER_ANSWER_MAX]; /* when there is none of the gateway's */
+};
+
+static void on_answer(struct gateway_request *r, int error, const uint8_t *data, size_t size,
+                      struct hostfd fd)
+{
+    struct question *q = container_of(r, struct question, request);
+    bool is_answer = error == 0 && size >= NS_HFIXEDSZ && size <= RESOLVER_ANSWER_MAX;
+    hostfd_close(&fd);
+    if (!q->socket->dead && is_answer)
+        q->give(q->socket, &q->ends, data, size);
+    else if (!q->socket->dead)
+        q->give(q->socket, &q->ends, q->answer, q->size);
+    socket_put(q->socket);
+    free(q);
+}
+
+void resolver_ask(struct socket *s, const struct resolver_ends *ends, const uint8_t *query,
+                  size_t size, resolver_give_fn give)
+{
+    bool is_foreign;
+    struct question *q = calloc(1, sizeof(*q));
+    if (!q)
+        return;
+    q->size = resolver_answer(query, size, q->answer, &is_foreign);
+    if (is_foreign && gateway_exists()) {
+        q->request.done = on_answer;
+        q->socket = socket_get(s);
+        q->ends = *ends;
+        q->give = give;
+        resolver_fail(query, q->answer);
+        if (gateway_resolve(&q->request, query, size) == 0)
+            return;
+        socket_put(s);
+    }
+    if (q->size > 0)
+        give(s, ends, q->answer, q->size);
+    free(q);
+}

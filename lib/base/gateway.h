@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * What a sandbox's kernel and its gateway say to each other, over a socket of type SOCK_SEQPACKET:
+ * one packet below per message, with its data behind it. Both ends hold the other for a stranger's:
+ * a packet of another size, version or type is the end of the channel.
+ *
+ *   kernel    RESOLVE id, query ------->  gateway     a name that is not the sandbox's own
+ *             <------- ANSWER id, answer              always one
+ *             CONNECT id, address, port, who ------>
+ *             <------- CONNECTED id, error            0: a connected TCP socket comes with it,
+ * which is flow `id`; the gateway keeps a duplicate CLOSE id, error ------>                 the
+ * kernel gives up the flow, or its wish for one; error: ECONNRESET, to cut it off
+ *
+ * The kernel chooses the ids, which rise. No more than GATEWAY_OUTSTANDING_MAX of its requests are
+ * without an answer. The channel's end cuts every flow, on both sides.
+ *
+ * Descriptors that glovebox-gateway is started with (all others closed):
+ *   3  the channel; first it sends READY, once nothing more can fail
+ *   4  the policy, to read once: lib/policy
+ *   5  the decision log, for writing; may be closed
+ * Standard error takes lines for the person who started the sandbox.
+ */
+#pragma once
+
+#include "lib/base/base.h"
+
+#include <netinet/in.h>
+
+#define GATEWAY_KERNEL_FD  8 /* the kernel's end in the kernel process */
+#define GATEWAY_CHANNEL_FD 3
+#define GATEWAY_POLICY_FD  4
+#define GATEWAY_LOG_FD     5
+
+#define GATEWAY_VERSION         1
+#define GATEWAY_OUTSTANDING_MAX 128
+#define GATEWAY_DATA_MAX        512 /* bytes of a query, and of an answer */
+#define GATEWAY_FLOWS_MAX       512
+#define GATEWAY_PROGRAM_MAX     16 /* TASK_COMM_LEN */
+
+enum gateway_type {
+    /* kernel -> gateway */
+    GATEWAY_RESOLVE = 1,
+    GATEWAY_CONNECT,
+    GATEWAY_CLOSE,
+    /* gateway -> kernel; READY to the starter */
+    GATEWAY_ANSWER,
+    GATEWAY_CONNECTED,
+    GATEWAY_READY,
+};
+
+struct gateway_packet {
+    uint32_t version, type;
+    uint64_t id;
+    int32_t error; /* positive errno, or 0 */
+    uint16_t port; /* host order */
+    uint16_t data_size;
+    struct in6_addr address;           /* IPv4: a mapped one */
+    int32_t pid;                       /* in the sandbox */
+    char program[GATEWAY_PROGRAM_MAX]; /* a guest's bytes, not NUL-terminated when it is full */
+};
+
+struct gateway_message {
+    struct gateway_packet packet;
+    uint8_t data[GATEWAY_DATA_MAX];
+};
+
+/* Whether so many bytes can be a message of this version. */
+static inline bool gateway_is_valid(const struct gateway_message *m, size_t size)
+{
+    return size >= sizeof(m->packet) && m->packet.version == GATEWAY_VERSION &&
+           m->packet.data_size <= GATEWAY_DATA_MAX &&
+           m->packet.data_size == size - sizeof(m->packet);
+}
