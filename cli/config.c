@@ -2,6 +2,7 @@
 #include "cli/config.h"
 
 #include "cli/options.h"
+#include "lib/policy/net.h"
 
 #include <ctype.h>
 #include <fcntl.h>
@@ -9,6 +10,13 @@
 #include <sys/stat.h>
 
 #define MAX_PREFIX "max-"
+#define EXEMPT_MAX 64 /* networks */
+
+/* What a file's keys go to. most, exempt: NULL where only the operator may set that. */
+struct target {
+    struct limit_layer *limits, *most;
+    struct strv *exempt;
+};
 
 /* Somebody who may not even look into the folder, such as another user's home, has nothing there.
  */
@@ -73,11 +81,35 @@ static int unknown_key(const char *key, const char *name, struct sandbox_error *
     return sandbox_error_set(e, -EINVAL, "%s: no such key; see man glovebox.conf", key);
 }
 
-static int take_key(const char *key, const char *value, struct limit_layer *l,
-                    struct limit_layer *most, struct sandbox_error *e)
+/* NETWORK[,...] */
+static int take_exempt(char *value, struct strv *to, struct sandbox_error *e)
 {
+    struct policy_net net;
+    char *word;
+    if (!to)
+        return sandbox_error_set(
+            e, -EPERM, "floor-except: only " CONFIG_OPERATOR_FILE " opens the floor; leave it out");
+    while ((word = strsep(&value, ","))) {
+        word = strip(word);
+        if (policy_net_parse(word, strlen(word), &net) < 0)
+            return sandbox_error_set(e, -EINVAL,
+                                     "floor-except: not a network; write 10.1.2.0/24 or fd00::/64");
+        if (to->count >= EXEMPT_MAX)
+            return sandbox_error_set(e, -E2BIG, "floor-except: more than %d networks; join some",
+                                     EXEMPT_MAX);
+        if (strv_append(to, word) < 0)
+            return sandbox_error_set(e, -ENOMEM, "out of memory; free some and try again");
+    }
+    return 0;
+}
+
+static int take_key(const char *key, char *value, const struct target *t, struct sandbox_error *e)
+{
+    struct limit_layer *l = t->limits, *most = t->most;
     bool is_most = !strncmp(key, MAX_PREFIX, strlen(MAX_PREFIX));
     const char *name = is_most ? key + strlen(MAX_PREFIX) : key;
+    if (!strcmp(key, "floor-except"))
+        return take_exempt(value, t->exempt, e);
     if (!strcmp(key, "ulimit"))
         return limit_take_rlimit(l, value, e);
     int which = 0;
@@ -97,8 +129,7 @@ static int take_key(const char *key, const char *value, struct limit_layer *l,
     return r < 0 ? sandbox_error_prefix(e, r, "%s", key) : 0;
 }
 
-static int take_line(char *line, struct limit_layer *l, struct limit_layer *most,
-                     struct sandbox_error *e)
+static int take_line(char *line, const struct target *t, struct sandbox_error *e)
 {
     line = strip(line);
     if (!*line || *line == '#')
@@ -107,11 +138,10 @@ static int take_line(char *line, struct limit_layer *l, struct limit_layer *most
     if (!equals)
         return sandbox_error_set(e, -EINVAL, "there is no '='; write KEY = VALUE");
     *equals = '\0';
-    return take_key(strip(line), strip(equals + 1), l, most, e);
+    return take_key(strip(line), strip(equals + 1), t, e);
 }
 
-int config_read(const char *path, struct limit_layer *l, struct limit_layer *most,
-                struct sandbox_error *e)
+static int read_config(const char *path, const struct target *t, struct sandbox_error *e)
 {
     _cleanup_free_ char *text = NULL;
     int r = read_file(path, &text, e);
@@ -119,11 +149,21 @@ int config_read(const char *path, struct limit_layer *l, struct limit_layer *mos
         return sandbox_error_prefix(e, r, "%s", path);
     char *rest = text, *line;
     for (unsigned number = 1; (line = strsep(&rest, "\n")); number++) {
-        r = take_line(line, l, most, e);
+        r = take_line(line, t, e);
         if (r < 0)
             return sandbox_error_prefix(e, r, "%s: line %u", path, number);
     }
     return 0;
+}
+
+int config_read(const char *path, struct limit_layer *l, struct limit_layer *most,
+                struct sandbox_error *e)
+{
+    struct strv exempt = {0};
+    const struct target t = {l, most, most ? &exempt : NULL};
+    int r = read_config(path, &t, e);
+    strv_done(&exempt);
+    return r;
 }
 
 static bool find_user_file(char ret[static PATH_MAX])
@@ -140,7 +180,8 @@ static bool find_user_file(char ret[static PATH_MAX])
 int config_load(struct config *c, struct sandbox_error *e)
 {
     *c = (struct config){0};
-    int r = config_read(CONFIG_OPERATOR_FILE, &c->operator, & c->most, e);
+    const struct target operator= {&c->operator, & c->most, &c->exempt};
+    int r = read_config(CONFIG_OPERATOR_FILE, &operator, e);
     if (r < 0)
         return r;
     if (!find_user_file(c->user_file)) {

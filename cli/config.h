@@ -7,6 +7,7 @@
 #pragma once
 
 #include "cli/limits.h"
+#include "sandbox/strv.h"
 
 #include <limits.h>
 
@@ -15,6 +16,8 @@
 
 struct config {
     struct limit_layer operator, most, user;
+    struct strv
+        exempt; /* networks of floor-except, which only the operator can set; the caller's */
     char user_file[PATH_MAX]; /* "" when there is no place for one */
 };
 

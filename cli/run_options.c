@@ -2,6 +2,7 @@
 #include "cli/run_options.h"
 
 #include "cli/config.h"
+#include "cli/egress_options.h"
 #include "cli/limit_options.h"
 #include "cli/say.h"
 #include "cli/values.h"
@@ -176,6 +177,7 @@ const struct cli_option cli_run_options[] = {
      "which is nothing outside of the sandbox",
      take_user},
     {"hostname", 0, "NAME", "the machine's name in the sandbox", take_hostname},
+    EGRESS_OPTIONS,
     LIMIT_OPTIONS,
     {"allow-missing", 0, "CONTROL",
      "start though this machine can't give that protection,\n"
@@ -213,10 +215,10 @@ const struct cli_foreign_option cli_run_foreign[] = {
     {"init", "leave it out, the sandbox's kernel takes in orphans"},
     {"detach", "put it in the background with your shell (&)"},
     {"d", "put it in the background with your shell (&)"},
-    {"network", "leave it out, a sandbox has no network but loopback"},
-    {"net", "leave it out, a sandbox has no network but loopback"},
+    {"network", "leave it out, a sandbox has no network but what --allow names"},
+    {"net", "leave it out, a sandbox has no network but what --allow names"},
     {"unshare-all", "leave it out, nothing is shared"},
-    {"unshare-net", "leave it out, a sandbox has no network but loopback"},
+    {"unshare-net", "leave it out, a sandbox has no network but what --allow names"},
     {"die-with-parent", "leave it out, a sandbox always ends with glovebox"},
     {"clearenv", "leave it out, the environment doesn't go in"},
     {"stop-timeout", "write --grace TIME"},
@@ -239,6 +241,8 @@ void run_options_done(struct run_options *o)
     sandbox_spec_done(&o->spec);
     strv_done(&o->file_env);
     strv_done(&o->env);
+    strv_done(&o->allow);
+    free(o->policy);
     free(o->trace);
 }
 
@@ -369,6 +373,7 @@ static int choose_limits(struct run_options *o, struct sandbox_error *e)
     int r = config_load(&config, e);
     if (r == 0)
         r = config_resolve(&config, &o->limits, &o->spec.limits, e);
+    o->spec.exempt = config.exempt; /* taken */
     bool is_given = o->limits.is_given[LIMIT_OUTPUT] || config.user.is_given[LIMIT_OUTPUT] ||
                     config.operator.is_given[LIMIT_OUTPUT];
     if (r == 0 && o->for_model && !is_given)
@@ -396,6 +401,8 @@ int run_options_complete(struct run_options *o, int count, char **words, struct 
         if (strv_append(&spec->args, words[i]) < 0)
             return sandbox_error_set(e, -ENOMEM, "run: out of memory; free some and try again");
     r = choose_limits(o, e);
+    if (r == 0)
+        r = egress_options_complete(o, e);
     if (r == 0)
         r = choose_hostname(spec, e);
     if (r < 0)

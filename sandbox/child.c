@@ -117,9 +117,8 @@ static int step_signals(struct child *c _unused_)
 
 static int step_exec(struct child *c)
 {
-    char *const arguments[] = {(char *)"glovebox-kernel", (char *)c->name, NULL};
     char *const environment[] = {NULL};
-    execve(c->program, arguments, environment);
+    execve(c->program, (char *const *)c->arguments, environment);
     return -errno;
 }
 

@@ -50,8 +50,11 @@ void notices_say(struct notices *n, const char *prefix, const char *text, size_t
 
 static void say_log_line(struct notices *n)
 {
+    static const char gateway[] = "egress: "; /* its lines begin so: gateway/log.c */
+    bool is_gateway =
+        n->line.size >= strlen(gateway) && !memcmp(n->line.data, gateway, strlen(gateway));
     if (n->line.size > 0)
-        notices_say(n, "kernel: ", n->line.data, n->line.size);
+        notices_say(n, is_gateway ? "" : "kernel: ", n->line.data, n->line.size);
     buf_reset(&n->line);
 }
 

@@ -579,6 +579,8 @@ static void run_loop(struct run *r)
         step_streams(r, p);
         if (p[WATCH_PIDFD].revents) {
             sandbox_reap(r->sandbox);
+            /* The last lines of its log, whose end all wait for. */
+            sandbox_gateway_end(&r->sandbox->gateway, SANDBOX_GATEWAY_END_MS);
             set_state(r, GONE, 0);
             if (r->is_ended_by_us)
                 wait_for_readers(r);

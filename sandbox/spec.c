@@ -44,6 +44,9 @@ void sandbox_spec_done(struct sandbox_spec *s)
     free(s->hostname);
     free(s->name);
     free(s->store);
+    free(s->policy);
+    free(s->egress_log);
+    strv_done(&s->exempt);
     strv_done(&s->args);
     strv_done(&s->env);
     for (size_t i = 0; i < s->mount_count; i++)
@@ -399,6 +402,8 @@ int sandbox_spec_write(const struct sandbox_spec *s, const struct sandbox_contro
     }
     if (s->null_input)
         append_number(b, "null_input", 1);
+    if (s->policy)
+        append_number(b, "gateway", 1);
     if (s->trace)
         append_number(b, "trace", 1);
     append_number(b, "cpus", count_cpus(&s->limits));

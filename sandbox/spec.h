@@ -40,8 +40,11 @@ struct sandbox_spec {
     bool tty;
     unsigned rows, columns;
     bool trace;
-    bool null_input;  /* standard input is the sandbox's own /dev/null */
-    bool join_output; /* standard output and error are one stream, in the order of the writes */
+    char *policy;       /* the egress policy, a document; NULL: there is no network */
+    struct strv exempt; /* networks that the operator exempts from the policy's floor */
+    char *egress_log;   /* file to append the gateway's decisions to, or NULL */
+    bool null_input;    /* standard input is the sandbox's own /dev/null */
+    bool join_output;   /* standard output and error are one stream, in the order of the writes */
 };
 
 /* All zero bytes are a valid empty specification. */
@@ -62,6 +65,10 @@ int sandbox_spec_add_mount(struct sandbox_spec *s, const char *host, const char 
                            bool read_only, struct sandbox_error *e);
 int sandbox_spec_add_tmpfs(struct sandbox_spec *s, const char *path, uint64_t bytes,
                            struct sandbox_error *e);
+
+/* A policy document of size bytes, all of which the gateway can do: egress.h. */
+int sandbox_spec_set_policy(struct sandbox_spec *s, const char *json, size_t size,
+                            struct sandbox_error *e);
 
 /*
  * Chooses a directory for content files when none is set: $TMPDIR, /var/tmp, /tmp, /dev/shm, the

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sandbox/start.h"
 
+#include "lib/text/shown.h"
 #include "sandbox/child.h"
 #include "sandbox/clone.h"
 #include "sandbox/host.h"
@@ -25,13 +26,13 @@
 
 /* The kernel process's ends, closed here once it runs. */
 struct ends {
-    int null, control, spec, input, output, errors, log;
+    int null, control, spec, input, output, errors, log, gateway;
 };
 
 static void ends_done(struct ends *e)
 {
     int *const all[] = {&e->null,   &e->control, &e->spec, &e->input,
-                        &e->output, &e->errors,  &e->log};
+                        &e->output, &e->errors,  &e->log,  &e->gateway};
     for (size_t i = 0; i < ARRAY_SIZE(all); i++)
         base_closep(all[i]);
 }
@@ -193,21 +194,35 @@ static int start_kernel(uint64_t namespaces, const struct place *place, struct s
         return system_error(e, "pidfd_open");
     struct child c = {
         .program = program,
-        .name = place->registry.name,
+        .arguments = (const char *const[]){"glovebox-kernel", place->registry.name, NULL},
         .uid = geteuid(),
         .gid = getegid(),
         .starter = starter,
         .sources = {ends->null, ends->log, ends->log, ends->control, ends->spec, ends->input,
-                    ends->output, ends->errors},
+                    ends->output, ends->errors, ends->gateway},
     };
     int cgroup = take_groups(&place->record.cgroup, &c);
     return run_child(s, &c, namespaces, cgroup, e);
 }
 
+/* It has ended and said why: "egress: the gateway: REASON". */
+static int explain_gateway(const struct sandbox *s, struct sandbox_error *e)
+{
+    char text[512];
+    ssize_t size = read(s->log, text, sizeof(text));
+    if (size <= 0)
+        return sandbox_error_set(e, -EPIPE,
+                                 "start: the gateway has ended; free memory and try again");
+    const char *newline = memchr(text, '\n', (size_t)size);
+    char line[sizeof(text)];
+    text_line(text, newline ? (size_t)(newline - text) : (size_t)size, line, sizeof(line));
+    return sandbox_error_set(e, -EPIPE, "start: %s", line);
+}
+
 int sandbox_start(const struct sandbox_spec *spec, const struct place *place, struct sandbox **ret,
                   struct sandbox_error *e)
 {
-    struct ends ends = {-1, -1, -1, -1, -1, -1, -1};
+    struct ends ends = {-1, -1, -1, -1, -1, -1, -1, -1};
     struct sandbox *s = malloc(sizeof(*s));
     if (!s)
         return sandbox_error_set(e, -ENOMEM, "start: out of memory; free some and try again");
@@ -217,14 +232,22 @@ int sandbox_start(const struct sandbox_spec *spec, const struct place *place, st
                           .output = -1,
                           .errors = -1,
                           .log = -1,
+                          .gateway = {.pidfd = -1},
                           .store = {.folder = -1}};
     struct sandbox_spec own = *spec;
     own.store = s->store.path;
     int r = store_make(&s->store, spec->store, e);
     if (r == 0)
         r = make_channels(&own, &place->record.controls, s, &ends, e);
+    uint64_t namespaces = jail_namespaces(spec->allow_missing, &s->seal);
+    if (r == 0 && spec->policy) {
+        const struct gateway_start g = {namespaces, place->registry.name, ends.null, ends.log};
+        r = sandbox_gateway_start(&g, spec, &s->gateway, &ends.gateway, e);
+        if (r == -EPIPE)
+            r = explain_gateway(s, e);
+    }
     if (r == 0)
-        r = start_kernel(jail_namespaces(spec->allow_missing, &s->seal), place, s, &ends, e);
+        r = start_kernel(namespaces, place, s, &ends, e);
     ends_done(&ends);
     if (r < 0) {
         sandbox_free(s);
@@ -282,6 +305,7 @@ void sandbox_free(struct sandbox *s)
         return;
     sandbox_kill(s);
     sandbox_reap(s);
+    sandbox_gateway_end(&s->gateway, SANDBOX_GATEWAY_END_MS);
     sandbox_forget(s);
 }
 
@@ -290,6 +314,7 @@ void sandbox_forget(struct sandbox *s)
     int *const all[] = {&s->pidfd, &s->control, &s->input, &s->output, &s->errors, &s->log};
     for (size_t i = 0; i < ARRAY_SIZE(all); i++)
         base_closep(all[i]);
+    sandbox_gateway_end(&s->gateway, 0);
     store_remove(&s->store);
     free(s);
 }

@@ -11,6 +11,7 @@
 
 #include "lib/base/control.h"
 #include "lib/seal/report.h"
+#include "sandbox/gateway.h"
 #include "sandbox/place.h"
 #include "sandbox/store.h"
 
@@ -21,7 +22,8 @@ struct sandbox {
     int input;   /* to the program's standard input; all of these are ours, non-blocking */
     int output;  /* from its standard output, or the terminal both ways (input is a duplicate) */
     int errors;  /* from its standard error; -1 with a terminal or joined output */
-    int log;     /* the kernel process's own standard error: text for people */
+    int log;     /* the kernel process's own standard error, and the gateway's: text for people */
+    struct sandbox_gateway gateway;
     struct store store;      /* its kernel's own folder */
     struct seal_report seal; /* what holds the kernel process; complete when it is READY */
     int wait_status;         /* of the kernel process, once waited for */

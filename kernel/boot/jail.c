@@ -33,7 +33,7 @@ static int miss(enum seal_control c, const char *why, const char *advice, struct
 
 static int begin_landlock(struct setup_error *e)
 {
-    int r = seal_landlock_begin(&landlock);
+    int r = seal_landlock_begin(&landlock, 0);
     if (r == -EOPNOTSUPP)
         return miss(SEAL_LANDLOCK, "this Linux has none, or has it switched off",
                     "start it with landlock in its lsm= parameter", e);

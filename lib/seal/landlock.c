@@ -18,7 +18,7 @@ struct ruleset_attr {
     uint64_t handled_access_fs, handled_access_net, scoped;
 };
 
-int seal_landlock_begin(struct seal_landlock *ret)
+int seal_landlock_begin(struct seal_landlock *ret, unsigned spare)
 {
     long abi =
         syscall(SYS_landlock_create_ruleset, NULL, 0, (unsigned)LANDLOCK_CREATE_RULESET_VERSION);
@@ -30,7 +30,8 @@ int seal_landlock_begin(struct seal_landlock *ret)
     if (abi >= 3)
         attr.handled_access_fs |= ACCESS_FS_TRUNCATE;
     if (abi >= 4)
-        attr.handled_access_net = ACCESS_NET_BIND_TCP | ACCESS_NET_CONNECT_TCP;
+        attr.handled_access_net =
+            ACCESS_NET_BIND_TCP | (spare & SEAL_SPARE_CONNECT ? 0 : ACCESS_NET_CONNECT_TCP);
     if (abi >= 5)
         attr.handled_access_fs |= ACCESS_FS_IOCTL_DEV;
     if (abi >= 6)

@@ -44,8 +44,12 @@ struct seal_landlock {
     uint64_t handled;
 };
 
-/* 0, or -EOPNOTSUPP when the host has no Landlock or too old a one, or -errno. */
-int seal_landlock_begin(struct seal_landlock *ret);
+/* What stays free for a process whose purpose it is. */
+#define SEAL_SPARE_CONNECT (1u << 0) /* connect(2) of TCP */
+
+/* spare: bits above. 0, or -EOPNOTSUPP when the host has no Landlock or too old a one, or -errno.
+ */
+int seal_landlock_begin(struct seal_landlock *ret, unsigned spare);
 
 /* Allows access (of enum seal_access) to what fd is open on, and all below. 0 or -errno. */
 int seal_landlock_allow(const struct seal_landlock *l, int fd, unsigned access);

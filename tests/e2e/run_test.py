@@ -736,7 +736,7 @@ class BadInput(Case):
             (["--timeuot=3", "true"], r"did you mean --timeout\?"),
             (["-X", "true"], "-X: no such option"),
             (["--rm", "true"], "--rm: no such option; leave it out"),
-            (["--network", "none", "true"], "no network but loopback"),
+            (["--network", "none", "true"], "no network but what --allow names"),
             (["--mount"], "--mount: its value is missing; write --mount HOST:GUEST"),
             (["-e"], "-e: its value is missing"),
             (["--json=yes", "true"], "--json: takes no value"),

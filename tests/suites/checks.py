@@ -14,9 +14,9 @@ from common import BUILD, ROOT, detail, run, say, wanted
 LINES_MAX = 1000
 MISSING = {"format": "no clang-format-14", "built": f"nothing was built in {BUILD}"}
 # Where meson builds every file, and where each is a test of its own.
-BUILT_FOLDERS = ("cli/", "kernel/", "lib/", "probes/", "sandbox/", "tests/sys/", "tests/unit/")
+BUILT_FOLDERS = ("cli/", "gateway/", "kernel/", "lib/", "probes/", "sandbox/", "tests/sys/", "tests/unit/")
 TEST_FOLDERS = ("tests/sys/", "tests/unit/")
-FOLDERS = ("abi", "bench", "cli", "include", "kernel", "lib", "probes", "sandbox", "tests", "tools")
+FOLDERS = ("abi", "bench", "cli", "gateway", "include", "kernel", "lib", "probes", "sandbox", "tests", "tools")
 
 
 def files():

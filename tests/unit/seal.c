@@ -172,7 +172,7 @@ static void allow(const struct seal_landlock *l, const char *path, unsigned acce
 
 static void begin(struct seal_landlock *l)
 {
-    int r = seal_landlock_begin(l);
+    int r = seal_landlock_begin(l, 0);
     if (r == -EOPNOTSUPP)
         SKIP("this Linux has no Landlock");
     ASSERT_EQ(r, 0);

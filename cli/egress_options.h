@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * The options that say what may leave a sandbox: rows for cli_run_options, whose target is a struct
+ * run_options, and what they come to.
+ */
+#pragma once
+
+#include "cli/run_options.h"
+
+/* clang-format off */
+#define EGRESS_OPTIONS \
+    {"allow", 0, "HOST[:PORT][,...]", \
+     "let it connect to these hosts by name and to nothing\n" \
+     "else; also ADDRESS, NETWORK, or any; may be repeated", \
+     egress_option_allow}, \
+    {"policy", 0, "FILE", "let it connect to what a policy document allows", \
+     egress_option_policy}, \
+    {"egress-log", 0, "FILE", \
+     "append each decision on names and connections to FILE,\n" \
+     "as lines of JSON", \
+     egress_option_log}
+/* clang-format on */
+
+int egress_option_allow(void *target, const char *value, struct sandbox_error *e);
+int egress_option_policy(void *target, const char *value, struct sandbox_error *e);
+int egress_option_log(void *target, const char *value, struct sandbox_error *e);
+
+/*
+ * Completes o->spec by the policy that the options give, if any. 0, or negative errno and the
+ * sentence.
+ */
+int egress_options_complete(struct run_options *o, struct sandbox_error *e);

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "gateway/channel.h"
+
+#include "gateway/flows.h"
+#include "gateway/questions.h"
+
+#include <poll.h>
+#include <sys/socket.h>
+
+static uint64_t last_id;
+static size_t outstanding;
+
+static void send_message(const struct gateway_message *m, int fd)
+{
+    union {
+        struct cmsghdr header;
+        char bytes[CMSG_SPACE(sizeof(int))];
+    } control = {0};
+    struct iovec part = {(void *)m, sizeof(m->packet) + m->packet.data_size};
+    struct msghdr h = {.msg_iov = &part, .msg_iovlen = 1};
+    if (fd >= 0) {
+        h.msg_control = &control;
+        h.msg_controllen = sizeof(control);
+        struct cmsghdr *c = CMSG_FIRSTHDR(&h);
+        c->cmsg_level = SOL_SOCKET;
+        c->cmsg_type = SCM_RIGHTS;
+        c->cmsg_len = CMSG_LEN(sizeof(fd));
+        memcpy(CMSG_DATA(c), &fd, sizeof(fd));
+    }
+    ssize_t n;
+    do
+        n = sendmsg(GATEWAY_CHANNEL_FD, &h, MSG_NOSIGNAL);
+    while (n < 0 && errno == EINTR);
+    /* That the kernel is gone the reader finds out. */
+    if (n < 0 && errno != EPIPE && errno != ECONNRESET)
+        gateway_fail("the channel to the kernel: %s", strerror(errno));
+}
+
+void channel_send_ready(void)
+{
+    const struct gateway_message m = {
+        .packet = {.version = GATEWAY_VERSION, .type = GATEWAY_READY}};
+    send_message(&m, -1);
+}
+
+void channel_send_answer(uint64_t id, const uint8_t *answer, size_t size)
+{
+    struct gateway_message m = {.packet = {.version = GATEWAY_VERSION,
+                                           .type = GATEWAY_ANSWER,
+                                           .id = id,
+                                           .data_size = (uint16_t)size}};
+    memcpy(m.data, answer, size);
+    outstanding--;
+    send_message(&m, -1);
+}
+
+void channel_send_connected(uint64_t id, int error, int fd)
+{
+    const struct gateway_message m = {
+        .packet = {
+            .version = GATEWAY_VERSION, .type = GATEWAY_CONNECTED, .id = id, .error = error}};
+    outstanding--;
+    send_message(&m, error ? -1 : fd);
+}
+
+/* Ids rise, and so no flow has the id of another. */
+static void begin_request(const struct gateway_packet *p)
+{
+    if (p->id <= last_id || outstanding >= 2 * GATEWAY_OUTSTANDING_MAX)
+        gateway_fail("the kernel broke the rules of the channel");
+    last_id = p->id;
+    outstanding++;
+}
+
+static void take_message(const struct gateway_message *m)
+{
+    switch (m->packet.type) {
+    case GATEWAY_RESOLVE:
+        begin_request(&m->packet);
+        questions_take(m->packet.id, m->data, m->packet.data_size);
+        return;
+    case GATEWAY_CONNECT:
+        begin_request(&m->packet);
+        flows_connect(&m->packet);
+        return;
+    case GATEWAY_CLOSE:
+        /* Of a wish that has had no answer it takes the place of one. */
+        if (flows_close(m->packet.id, m->packet.error != 0))
+            outstanding--;
+        return;
+    default:
+        gateway_fail("the kernel sent a message of type %u", m->packet.type);
+    }
+}
+
+bool channel_read(void)
+{
+    for (;;) {
+        struct gateway_message m;
+        ssize_t n = recv(GATEWAY_CHANNEL_FD, &m, sizeof(m), MSG_DONTWAIT | MSG_TRUNC);
+        if (n < 0 && (errno == EAGAIN || errno == EINTR))
+            return true;
+        if (n <= 0)
+            return false;
+        if ((size_t)n > sizeof(m) || !gateway_is_valid(&m, (size_t)n))
+            gateway_fail("the kernel sent what is no message");
+        take_message(&m);
+    }
+}

@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "gateway/log.h"
+
+#include "lib/base/map.h"
+#include "lib/text/shown.h"
+
+#include <fcntl.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <time.h>
+
+#define SHOWN_MAX 512 /* bytes of a guest's text */
+
+static bool is_open;
+static struct map told; /* hashes of what was told to people */
+
+void log_start(void)
+{
+    struct tm tm;
+    time_t zero = 0;
+    gmtime_r(&zero, &tm); /* libc looks for the time zone's file once, and now it can */
+    is_open = fcntl(GATEWAY_LOG_FD, F_GETFD) >= 0;
+}
+
+static void set_text(json_t *o, const char *key, const char *text)
+{
+    char shown[SHOWN_MAX];
+    if (!text)
+        return;
+    text_line(text, strlen(text), shown, sizeof(shown));
+    json_object_set_new(o, key, json_string(shown));
+}
+
+static void set_address(json_t *o, const char *key, const struct in6_addr *address)
+{
+    char text[POLICY_ADDRESS_TEXT_BYTES];
+    if (address)
+        json_object_set_new(o, key, json_string(policy_address_print(address, text)));
+}
+
+static void set_time(json_t *o)
+{
+    char text[64];
+    struct timespec now;
+    struct tm tm;
+    clock_gettime(CLOCK_REALTIME, &now);
+    gmtime_r(&now.tv_sec, &tm);
+    size_t size = strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%S", &tm);
+    snprintf(text + size, sizeof(text) - size, ".%03dZ", (int)(now.tv_nsec / NSEC_PER_MSEC));
+    json_object_set_new(o, "ts", json_string(text));
+}
+
+static void set_resolved(json_t *o, const struct dns_addresses *found)
+{
+    char text[POLICY_ADDRESS_TEXT_BYTES];
+    json_t *list = json_array();
+    for (size_t i = 0; i < found->count; i++)
+        json_array_append_new(list,
+                              json_string(policy_address_print(&found->list[i].address, text)));
+    json_object_set_new(o, "resolved", list);
+}
+
+static void set_decision(json_t *o, const struct log_entry *e)
+{
+    json_object_set_new(o, "decision", json_string(e->is_allowed ? "allow" : "deny"));
+    if (e->would_deny)
+        json_object_set_new(o, "would_deny", json_true());
+    set_text(o, "reason", e->reason);
+}
+
+static void write_line(json_t *o)
+{
+    char *text = json_dumps(o, JSON_COMPACT | JSON_ENSURE_ASCII);
+    size_t size = text ? strlen(text) : 0;
+    if (text) {
+        text[size] = '\n'; /* where its NUL was */
+        bool is_written = write(GATEWAY_LOG_FD, text, size + 1) == (ssize_t)size + 1;
+        if (!is_written && !gateway.document->log.drops_when_full)
+            gateway_fail("the log takes no more: %s; free the disk it is on", strerror(errno));
+    }
+    free(text);
+}
+
+void log_write(const struct log_entry *e)
+{
+    json_t *o = is_open ? json_object() : NULL;
+    if (!o)
+        return;
+    set_time(o);
+    set_text(o, "sandbox", gateway.sandbox);
+    set_text(o, "event", e->event);
+    if (e->flow)
+        json_object_set_new(o, "flow", json_integer((json_int_t)e->flow));
+    if (strcmp(e->event, "dns"))
+        json_object_set_new(o, "proto", json_string("tcp"));
+    set_address(o, "dst", e->address);
+    if (e->port)
+        json_object_set_new(o, "port", json_integer(e->port));
+    set_text(o, "name", e->name);
+    set_text(o, "type", e->dns_type);
+    if (e->is_decision)
+        set_decision(o, e);
+    set_address(o, "dialled", e->dialled);
+    if (e->resolved)
+        set_resolved(o, e->resolved);
+    if (e->error)
+        set_text(o, "error", strerrorname_np(e->error));
+    if (e->pid)
+        json_object_set_new(o, "pid", json_integer(e->pid));
+    set_text(o, "program", e->program);
+    if (e->has_counts) {
+        json_object_set_new(o, "guest_tx", json_integer((json_int_t)e->guest_tx));
+        json_object_set_new(o, "guest_rx", json_integer((json_int_t)e->guest_rx));
+    }
+    if (e->since_ns)
+        json_object_set_new(o, "ms",
+                            json_integer((gateway_now_ns() - e->since_ns) / NSEC_PER_MSEC));
+    write_line(o);
+    json_decref(o);
+}
+
+static bool is_new(const char *what)
+{
+    uint64_t key = map_hash_bytes(what, strlen(what));
+    if (map_get(&told, key))
+        return false;
+    return map_set(&told, key, &told) == 0;
+}
+
+void log_denial(const struct log_entry *e, const char *words)
+{
+    char address[POLICY_ADDRESS_TEXT_BYTES] = "", name[SHOWN_MAX], what[SHOWN_MAX + 128];
+    if (told.count > LOG_NOTICES_MAX)
+        return;
+    if (e->address)
+        policy_address_print(e->address, address);
+    text_line(e->name ? e->name : "", e->name ? strlen(e->name) : 0, name, sizeof(name));
+    if (e->address && e->name)
+        snprintf(what, sizeof(what), "%s:%u (%s)", address, e->port, name);
+    else if (e->address)
+        snprintf(what, sizeof(what), "%s:%u", address, e->port);
+    else
+        snprintf(what, sizeof(what), "the name %s", name);
+    if (!is_new(what))
+        return;
+    if (told.count > LOG_NOTICES_MAX)
+        gateway_say("further denials are not shown; --egress-log has them");
+    else
+        gateway_say("denied %s: %s (%s)", what, words, e->reason);
+}

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * The decision log, one JSON object a line, on GATEWAY_LOG_FD when that is open; and one line for
+ * people about each thing that was denied, on standard error.
+ *
+ * Text that comes from the guest is made safe to show and is cut. Fields: man glovebox-run.
+ */
+#pragma once
+
+#include "gateway/gateway.h"
+#include "lib/dns/dns.h"
+
+#define LOG_NOTICES_MAX 32 /* lines for people; then one that says so */
+
+/* Before the seal. */
+void log_start(void);
+
+/* What a line is about; NULL, 0 and a negative error: not known, left out. */
+struct log_entry {
+    const char *event; /* "dns", "connect", "close" */
+    uint64_t flow;
+    const char *name; /* canonical, or a guest's bytes */
+    const char *dns_type;
+    const struct in6_addr *address; /* that the guest asked for */
+    uint16_t port;
+    int pid;
+    const char *program;
+    bool is_decision, is_allowed, would_deny;
+    const char *reason;
+    const struct in6_addr *dialled;
+    const struct dns_addresses *resolved;
+    int error; /* positive errno of the dial */
+    bool has_counts;
+    uint64_t guest_tx, guest_rx;
+    int64_t since_ns; /* for "ms"; 0: none */
+};
+
+void log_write(const struct log_entry *e);
+
+/* words: what the policy says to the guest. Each (what, port) is told once. */
+void log_denial(const struct log_entry *e, const char *words);

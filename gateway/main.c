@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * glovebox-gateway SANDBOX [EXEMPT-NETWORK]...
+ *
+ * Started by sandbox/gateway.c with the descriptors of lib/base/gateway.h, ends with the channel.
+ */
+#include "gateway/channel.h"
+#include "gateway/flows.h"
+#include "gateway/log.h"
+#include "gateway/names.h"
+#include "gateway/seal.h"
+#include "lib/base/buf.h"
+#include "lib/base/map.h"
+
+#include <ifaddrs.h>
+#include <net/if.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <sys/random.h>
+#include <sys/resource.h>
+#include <time.h>
+
+#define ADDRESSES_MAX 256 /* of this machine */
+
+struct gateway gateway;
+
+static struct policy_net exempt[64], own[ADDRESSES_MAX], broadcasts[ADDRESSES_MAX];
+
+static void say(const char *prefix, const char *format, va_list args)
+{
+    char line[1200];
+    size_t size = (size_t)snprintf(line, sizeof(line), "egress: %s", prefix);
+    int n = vsnprintf(line + size, sizeof(line) - size - 1, format, args);
+    size = MIN(size + (size_t)MAX(n, 0), sizeof(line) - 2);
+    line[size++] = '\n';
+    /* A reader that is gone needs no lines. */
+    if (write(STDERR_FILENO, line, size) < 0)
+        return;
+}
+
+void gateway_say(const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    say("", format, args);
+    va_end(args);
+}
+
+void gateway_fail(const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    say("the gateway: ", format, args);
+    va_end(args);
+    _exit(1);
+}
+
+int64_t gateway_now_ns(void)
+{
+    struct timespec ts;
+    clock_gettime(CLOCK_MONOTONIC, &ts);
+    return ts.tv_sec * NSEC_PER_SEC + ts.tv_nsec;
+}
+
+bool rate_take(struct rate *r, uint64_t most)
+{
+    int64_t now = gateway_now_ns();
+    if (now - r->since_ns >= NSEC_PER_SEC)
+        *r = (struct rate){.since_ns = now};
+    return ++r->count <= most;
+}
+
+/* ---- the start ---- */
+
+static void read_policy(void)
+{
+    struct buf text = BUF_INIT(POLICY_DOCUMENT_MAX_BYTES + 1);
+    struct policy_error e;
+    char piece[65536];
+    ssize_t n;
+    while ((n = read(GATEWAY_POLICY_FD, piece, sizeof(piece))) > 0)
+        buf_append(&text, piece, (size_t)n);
+    if (n < 0 || text.failed)
+        gateway_fail("the policy can't be read");
+    close(GATEWAY_POLICY_FD);
+    gateway.policy = policy_parse(text.data, text.size, &e);
+    if (!gateway.policy)
+        gateway_fail("policy: %s", e.text);
+    gateway.document = policy_get_document(gateway.policy);
+    buf_done(&text);
+}
+
+static void read_exemptions(int count, char **words)
+{
+    if (count > (int)ARRAY_SIZE(exempt))
+        gateway_fail("more than %zu networks are exempt; join some", ARRAY_SIZE(exempt));
+    for (int i = 0; i < count; i++)
+        if (policy_net_parse(words[i], strlen(words[i]), &exempt[i]) < 0)
+            gateway_fail("'%s' is no network", words[i]);
+    gateway.operator.exempt = exempt;
+    gateway.operator.exempt_count =(size_t) count;
+}
+
+static struct policy_net single(const struct sockaddr *a)
+{
+    struct policy_net net = {.prefix_bits = 128};
+    if (a->sa_family == AF_INET)
+        net.address =
+            policy_address_from_ipv4(((const struct sockaddr_in *)(const void *)a)->sin_addr);
+    else
+        net.address = ((const struct sockaddr_in6 *)(const void *)a)->sin6_addr;
+    return net;
+}
+
+static bool is_inet(const struct sockaddr *a)
+{
+    return a && (a->sa_family == AF_INET || a->sa_family == AF_INET6);
+}
+
+static void read_interfaces(void)
+{
+    struct ifaddrs *list;
+    struct policy_operator *o = &gateway.operator;
+    if (getifaddrs(&list) < 0)
+        gateway_fail("this machine's addresses: %s", strerror(errno));
+    for (const struct ifaddrs *i = list; i; i = i->ifa_next) {
+        if (o->host_count == ADDRESSES_MAX || o->broadcast_count == ADDRESSES_MAX)
+            gateway_fail("this machine has more than %d addresses", ADDRESSES_MAX);
+        if (is_inet(i->ifa_addr))
+            own[o->host_count++] = single(i->ifa_addr);
+        /* Without one, libc gives the address itself. */
+        if (!(i->ifa_flags & IFF_BROADCAST) || !is_inet(i->ifa_addr) || !is_inet(i->ifa_broadaddr))
+            continue;
+        struct policy_net net = single(i->ifa_broadaddr);
+        if (!IN6_ARE_ADDR_EQUAL(&net.address, &own[o->host_count - 1].address))
+            broadcasts[o->broadcast_count++] = net;
+    }
+    o->host = own;
+    o->broadcast = broadcasts;
+    freeifaddrs(list);
+}
+
+static void raise_descriptor_limit(void)
+{
+    struct rlimit files;
+    if (getrlimit(RLIMIT_NOFILE, &files) == 0) {
+        files.rlim_cur = files.rlim_max;
+        setrlimit(RLIMIT_NOFILE, &files);
+    }
+}
+
+static void start(int count, char **words)
+{
+    const char *why = "";
+    uint64_t seed;
+    signal(SIGPIPE, SIG_IGN);
+    if (count < 2 || getrandom(&seed, sizeof(seed), 0) != sizeof(seed))
+        gateway_fail("it is started by glovebox run alone");
+    map_seed(seed);
+    gateway.sandbox = words[1];
+    raise_descriptor_limit();
+    read_policy();
+    read_exemptions(count - 2, words + 2);
+    read_interfaces();
+    if (names_start(&why) < 0)
+        gateway_fail("name servers: %s; check /etc/resolv.conf", why);
+    log_start();
+    int r = gateway_seal(&why);
+    if (r < 0)
+        gateway_fail("%s: %s", why, strerror(-r));
+}
+
+/* ---- the loop ---- */
+
+/* Of two times to wait, of which -1 is for ever. */
+static int earlier(int a, int b)
+{
+    return a < 0 ? b : b < 0 ? a : MIN(a, b);
+}
+
+static void run(void)
+{
+    static struct pollfd p[1 + NAMES_SOCKETS_MAX + FLOWS_DIALS_MAX];
+    for (;;) {
+        struct pollfd *names = p + 1;
+        p[0] = (struct pollfd){.fd = GATEWAY_CHANNEL_FD, .events = POLLIN};
+        size_t name_count = names_fill_poll(names);
+        struct pollfd *dials = names + name_count;
+        size_t dial_count = flows_fill_poll(dials);
+        if (poll(p, 1 + name_count + dial_count, earlier(names_wait_ms(), flows_wait_ms())) < 0)
+            continue;
+        /* Before anything is opened or closed: the list is of descriptors. */
+        flows_step(dials, dial_count);
+        names_step(names, name_count);
+        if (p[0].revents && !channel_read())
+            return;
+    }
+}
+
+int main(int count, char **words)
+{
+    start(count, words);
+    channel_send_ready();
+    run();
+    flows_end();
+    return 0;
+}

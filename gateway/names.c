@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "gateway/names.h"
+
+#include "lib/base/list.h"
+
+#include <ares.h>
+#include <netdb.h>
+#include <stdio.h>
+#include <sys/time.h>
+
+#define ASK_TIMEOUT_MS 2000 /* of the first try; c-ares doubles it */
+#define ASK_TRIES      3
+#define EDNS_BYTES     1232 /* of an answer over UDP: what no network cuts into fragments */
+
+struct lookup {
+    lookup_done_fn done; /* NULL: cancelled */
+    void *context;
+    bool is_at_once; /* names_look_up() has not returned */
+    char name[POLICY_NAME_MAX_BYTES + 1];
+};
+
+struct told {
+    struct list link;
+    struct in6_addr address;
+    char name[POLICY_NAME_MAX_BYTES + 1];
+};
+
+static ares_channel channel;
+static struct list told = {&told, &told}; /* the latest last */
+static size_t told_count;
+
+static int set_servers(const struct policy_dns *dns)
+{
+    struct ares_addr_node nodes[8] = {{0}};
+    size_t count = MIN(dns->resolver_count, ARRAY_SIZE(nodes));
+    for (size_t i = 0; i < count; i++) {
+        const struct in6_addr *a = &dns->resolvers[i];
+        bool is_v4 = IN6_IS_ADDR_V4MAPPED(a);
+        nodes[i].family = is_v4 ? AF_INET : AF_INET6;
+        nodes[i].next = i + 1 < count ? &nodes[i + 1] : NULL;
+        if (is_v4)
+            memcpy(&nodes[i].addr.addr4, a->s6_addr + 12, 4);
+        else
+            memcpy(&nodes[i].addr.addr6, a, sizeof(*a));
+    }
+    return count ? ares_set_servers(channel, nodes) : ARES_SUCCESS;
+}
+
+int names_start(const char **ret_why)
+{
+    char lookups[] = "b"; /* name servers alone */
+    struct ares_options options = {
+        .flags = ARES_FLAG_NOSEARCH | ARES_FLAG_NOALIASES | ARES_FLAG_EDNS,
+        .ednspsz = EDNS_BYTES,
+        .timeout = ASK_TIMEOUT_MS,
+        .tries = ASK_TRIES,
+        .lookups = lookups,
+    };
+    const int set =
+        ARES_OPT_FLAGS | ARES_OPT_TIMEOUTMS | ARES_OPT_TRIES | ARES_OPT_LOOKUPS | ARES_OPT_EDNSPSZ;
+    int r = ares_library_init(ARES_LIB_INIT_ALL);
+    if (r == ARES_SUCCESS)
+        r = ares_init_options(&channel, &options, set);
+    if (r == ARES_SUCCESS)
+        r = set_servers(&gateway.document->dns);
+    if (r == ARES_SUCCESS)
+        return 0;
+    *ret_why = ares_strerror(r);
+    return -EIO;
+}
+
+/*
+ * Of c-ares something refers to it that is not used here. libc's own would want libc's shared
+ * libraries, which a static program has not.
+ */
+int getservbyport_r(int port, const char *protocol, struct servent *entry, char *buffer,
+                    size_t size, struct servent **ret)
+{
+    *ret = NULL;
+    return ENOENT;
+}
+
+/* ---- look-ups ---- */
+
+static void on_reply(void *arg, int status, int timeouts, unsigned char *reply, int size)
+{
+    struct lookup *l = arg;
+    struct dns_addresses found;
+    bool is_answer =
+        reply && size > 0 &&
+        (status == ARES_SUCCESS || status == ARES_ENOTFOUND || status == ARES_ENODATA) &&
+        dns_addresses_parse(reply, (size_t)size, l->name, &found) == 0;
+    if (l->done)
+        l->done(l->context, is_answer ? &found : NULL);
+    l->done = NULL;
+    if (!l->is_at_once)
+        free(l);
+}
+
+/* Names that the policy gives addresses itself. */
+static bool find_in_policy(const char *name, struct dns_addresses *ret)
+{
+    const struct policy_dns *dns = &gateway.document->dns;
+    for (size_t i = 0; i < dns->host_count; i++) {
+        const struct policy_hosts_entry *h = &dns->hosts[i];
+        if (strcmp(h->name, name))
+            continue;
+        *ret = (struct dns_addresses){.rcode = DNS_NOERROR};
+        for (size_t n = 0; n < h->address_count && ret->count < DNS_ADDRESSES_MAX; n++)
+            if (IN6_IS_ADDR_V4MAPPED(&h->addresses[n]))
+                ret->list[ret->count++] =
+                    (struct dns_address){.address = h->addresses[n], .ttl = UINT32_MAX};
+        return true;
+    }
+    return false;
+}
+
+struct lookup *names_look_up(const char *name, lookup_done_fn done, void *context)
+{
+    struct dns_addresses found;
+    bool is_ours = find_in_policy(name, &found);
+    struct lookup *l = is_ours ? NULL : calloc(1, sizeof(*l));
+    if (!l) {
+        done(context, is_ours ? &found : NULL);
+        return NULL;
+    }
+    *l = (struct lookup){.done = done, .context = context, .is_at_once = true};
+    snprintf(l->name, sizeof(l->name), "%s", name);
+    ares_query(channel, name, DNS_CLASS_IN, DNS_TYPE_A, on_reply, l);
+    l->is_at_once = false;
+    if (l->done)
+        return l;
+    free(l);
+    return NULL;
+}
+
+/* c-ares has no way to forget a single query: its answer is thrown away. */
+void names_cancel(struct lookup *l)
+{
+    if (l)
+        l->done = NULL;
+}
+
+/* ---- what the sandbox was told ---- */
+
+static struct told *find_told(const char *name, const struct in6_addr *address)
+{
+    struct told *t;
+    list_for_each(t, &told, link)
+    {
+        if (IN6_ARE_ADDR_EQUAL(&t->address, address) && !strcmp(t->name, name))
+            return t;
+    }
+    return NULL;
+}
+
+void names_remember(const char *name, const struct in6_addr *address)
+{
+    struct told *t = find_told(name, address);
+    if (!t && told_count >= NAMES_REMEMBERED_MAX)
+        t = list_first(&told, struct told, link);
+    if (!t) {
+        t = malloc(sizeof(*t));
+        if (!t)
+            return; /* a later connect is judged as one without a name */
+        list_init(&t->link);
+        told_count++;
+    }
+    t->address = *address;
+    snprintf(t->name, sizeof(t->name), "%s", name);
+    list_remove(&t->link);
+    list_append(&told, &t->link);
+}
+
+size_t names_of(const struct in6_addr *address, const char *ret[POLICY_RESOLVED_MAX])
+{
+    size_t count = 0;
+    struct told *t;
+    list_for_each(t, &told, link)
+    {
+        if (!IN6_ARE_ADDR_EQUAL(&t->address, address))
+            continue;
+        if (count == POLICY_RESOLVED_MAX)
+            memmove(ret, ret + 1, --count * sizeof(*ret));
+        ret[count++] = t->name;
+    }
+    return count;
+}
+
+/* ---- the loop ---- */
+
+size_t names_fill_poll(struct pollfd p[NAMES_SOCKETS_MAX])
+{
+    ares_socket_t sockets[ARES_GETSOCK_MAXNUM];
+    int bits = ares_getsock(channel, sockets, ARES_GETSOCK_MAXNUM);
+    size_t count = 0;
+    for (int i = 0; i < ARES_GETSOCK_MAXNUM; i++) {
+        short events = (short)((ARES_GETSOCK_READABLE(bits, i) ? POLLIN : 0) |
+                               (ARES_GETSOCK_WRITABLE(bits, i) ? POLLOUT : 0));
+        if (events)
+            p[count++] = (struct pollfd){.fd = sockets[i], .events = events};
+    }
+    return count;
+}
+
+int names_wait_ms(void)
+{
+    struct timeval left;
+    if (!ares_timeout(channel, NULL, &left))
+        return -1;
+    return (int)(left.tv_sec * 1000 + left.tv_usec / 1000 + 1);
+}
+
+void names_step(const struct pollfd *p, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (p[i].revents)
+            ares_process_fd(channel, p[i].revents & ~POLLOUT ? p[i].fd : ARES_SOCKET_BAD,
+                            p[i].revents & POLLOUT ? p[i].fd : ARES_SOCKET_BAD);
+    ares_process_fd(channel, ARES_SOCKET_BAD, ARES_SOCKET_BAD); /* what is overdue */
+}

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Names: look-ups by way of c-ares, which asks the policy's resolvers or the machine's own, and the
+ * memory of which names this sandbox was told for which address.
+ */
+#pragma once
+
+#include "gateway/gateway.h"
+#include "lib/dns/dns.h"
+
+#include <poll.h>
+
+#define NAMES_REMEMBERED_MAX 4096 /* pairs of name and address: the one not used longest goes */
+#define NAMES_SOCKETS_MAX    16   /* ARES_GETSOCK_MAXNUM */
+
+/* Before the seal: reads resolv.conf. 0, or -errno with *ret_why. */
+int names_start(const char **ret_why);
+
+struct lookup;
+
+/* found: NULL when no resolver answered. Borrowed. */
+typedef void (*lookup_done_fn)(void *context, const struct dns_addresses *found);
+
+/*
+ * Looks up the IPv4 addresses of a canonical name. done is called once, maybe at once, unless the
+ * look-up is cancelled. NULL: it was called already.
+ */
+struct lookup *names_look_up(const char *name, lookup_done_fn done, void *context);
+void names_cancel(struct lookup *l);
+
+/* The sandbox was told that name has this address. */
+void names_remember(const char *name, const struct in6_addr *address);
+
+/* The names it was told for an address, the latest last. The strings are valid until the next
+ * names_remember(). The count. */
+size_t names_of(const struct in6_addr *address, const char *ret[POLICY_RESOLVED_MAX]);
+
+/* For the loop: what to wait for, how long at most (-1: for ever), and what to do then. */
+size_t names_fill_poll(struct pollfd p[NAMES_SOCKETS_MAX]);
+int names_wait_ms(void);
+void names_step(const struct pollfd *p, size_t count);

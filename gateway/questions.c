@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "gateway/questions.h"
+
+#include "gateway/channel.h"
+#include "gateway/log.h"
+#include "gateway/names.h"
+#include "lib/base/map.h"
+
+#include <stdio.h>
+
+struct question {
+    uint64_t id;
+    struct dns_query query;
+    char name[POLICY_NAME_MAX_BYTES + 1]; /* canonical */
+    size_t size;
+    uint8_t message[GATEWAY_DATA_MAX];
+};
+
+static struct rate rate;
+static struct map names; /* that were looked up, as hashes */
+
+static void answer(const struct question *q, const struct dns_answer *a)
+{
+    uint8_t text[DNS_ANSWER_MAX];
+    size_t size = dns_answer_write(q->message, &q->query, a, text);
+    channel_send_answer(q->id, text, size);
+}
+
+static void answer_code(const struct question *q, int rcode)
+{
+    answer(q, &(struct dns_answer){.rcode = rcode});
+}
+
+static struct log_entry entry_of(const struct question *q)
+{
+    static char type[16];
+    snprintf(type, sizeof(type),
+             q->query.type == DNS_TYPE_A      ? "A"
+             : q->query.type == DNS_TYPE_AAAA ? "AAAA"
+                                              : "TYPE%u",
+             q->query.type);
+    return (struct log_entry){.event = "dns",
+                              .name = q->name[0] ? q->name : q->query.name,
+                              .dns_type = type,
+                              .is_decision = true};
+}
+
+/* ---- denied ---- */
+
+static void refuse(const struct question *q, const char *reason, const char *words)
+{
+    struct log_entry e = entry_of(q);
+    e.reason = reason;
+    log_write(&e);
+    log_denial(&e, words);
+    answer(q, &(struct dns_answer){.rcode = DNS_NXDOMAIN, .blocked = words});
+}
+
+static void limit(const struct question *q, const char *which)
+{
+    struct log_entry e = entry_of(q);
+    e.reason = which;
+    log_write(&e);
+    answer_code(q, DNS_SERVFAIL);
+}
+
+/* ---- allowed ---- */
+
+static uint32_t clamp_ttl(uint32_t ttl)
+{
+    const struct policy_dns *dns = &gateway.document->dns;
+    return MIN(MAX(ttl, dns->ttl_least_s), dns->ttl_most_s);
+}
+
+/* Leaves out what the floor closes. The last verdict that did, for the log. */
+static size_t keep_shown(const struct dns_addresses *found, struct dns_address *ret,
+                         struct policy_verdict *dropped)
+{
+    struct policy_verdict v;
+    size_t count = 0;
+    for (size_t i = 0; i < found->count; i++) {
+        policy_judge_shown(gateway.policy, &gateway.operator, & found->list[i].address, &v);
+        if (v.action == POLICY_ALLOW)
+            ret[count++] =
+                (struct dns_address){found->list[i].address, clamp_ttl(found->list[i].ttl)};
+        else
+            *dropped = v;
+    }
+    return count;
+}
+
+static void on_found(void *context, const struct dns_addresses *found)
+{
+    struct question *q = context;
+    struct dns_address shown[DNS_ADDRESSES_MAX];
+    struct policy_verdict dropped = {.reason = ""};
+    struct log_entry e = entry_of(q);
+    size_t count = found ? keep_shown(found, shown, &dropped) : 0;
+    int rcode = !found                           ? DNS_SERVFAIL
+                : found->rcode == DNS_NXDOMAIN   ? DNS_NXDOMAIN
+                : found->rcode != DNS_NOERROR    ? DNS_SERVFAIL
+                : found->count > 0 && count == 0 ? DNS_NXDOMAIN
+                                                 : DNS_NOERROR;
+    e.is_allowed = rcode != DNS_NXDOMAIN || !dropped.reason[0];
+    e.reason = dropped.reason[0] ? dropped.reason : NULL;
+    e.resolved = found;
+    log_write(&e);
+    if (!e.is_allowed)
+        log_denial(&e, dropped.words);
+    for (size_t i = 0; i < count; i++)
+        names_remember(q->name, &shown[i].address);
+    answer(q, &(struct dns_answer){.rcode = rcode,
+                                   .addresses = shown,
+                                   .address_count = count,
+                                   .blocked = e.is_allowed ? NULL : dropped.words});
+    free(q);
+}
+
+/* False when it is one more than the policy allows a sandbox to ask for. */
+static bool is_known_or_fits(const char *name)
+{
+    uint64_t key = map_hash_bytes(name, strlen(name));
+    if (map_get(&names, key))
+        return true;
+    return names.count < gateway.document->dns.max_unique_names &&
+           map_set(&names, key, &names) == 0;
+}
+
+static void look_up(const struct question *q)
+{
+    if (!is_known_or_fits(q->name)) {
+        limit(q, "limit:dns_names");
+        return;
+    }
+    struct question *kept = malloc(sizeof(*kept));
+    if (!kept) {
+        answer_code(q, DNS_SERVFAIL);
+        return;
+    }
+    *kept = *q;
+    names_look_up(kept->name, on_found, kept);
+}
+
+static void judge(const struct question *q)
+{
+    struct policy_verdict v;
+    policy_judge_query(gateway.policy, q->name, q->query.type, &v);
+    if (v.action != POLICY_ALLOW && v.cause != POLICY_CAUSE_DNS_TYPE)
+        refuse(q, v.reason, v.words);
+    else if (v.action == POLICY_ALLOW && q->query.type == DNS_TYPE_A)
+        look_up(q);
+    else
+        answer_code(q, DNS_NOERROR);
+}
+
+void questions_take(uint64_t id, const uint8_t *query, size_t size)
+{
+    struct question q = {.id = id, .size = size};
+    struct policy_host host;
+    const char *why = NULL;
+    memcpy(q.message, query, size);
+    int error = dns_query_parse(query, size, &q.query);
+    if (error != 0) {
+        answer_code(&q, error > 0 ? error : DNS_FORMERR);
+        return;
+    }
+    if (!rate_take(&rate, gateway.document->dns.max_qps)) {
+        limit(&q, "limit:dns_qps");
+        return;
+    }
+    if (q.query.class != DNS_CLASS_IN) {
+        answer_code(&q, DNS_REFUSED);
+        return;
+    }
+    error = policy_host_parse(q.query.name, strlen(q.query.name), &host, &why);
+    if (error < 0 || host.kind != POLICY_HOST_NAME) {
+        refuse(&q, "malformed", "this is no host name");
+        return;
+    }
+    snprintf(q.name, sizeof(q.name), "%s", host.name);
+    judge(&q);
+}

@@ -1,0 +1,239 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""An internet for tests of what leaves a sandbox: a network namespace with a name server and servers at public
+addresses, next to one that stands for this machine. As root, with veth; no packet reaches a real network.
+
+Run as a program it is the internet's end: it serves until its standard input ends, and answers each line there with
+what has come in so far, as JSON.
+"""
+import ctypes
+import http.server
+import json
+import os
+import socket
+import socketserver
+import struct
+import subprocess
+import sys
+import threading
+
+CLONE_NEWNS, CLONE_NEWNET = 0x20000, 0x40000000
+MS_BIND, MS_REC, MS_PRIVATE = 4096, 16384, 1 << 18
+MACHINE, ROUTER = "45.32.0.1", "45.32.0.2"
+RESOLVER, GOOD, EVIL, OTHER = "45.33.32.53", "45.33.32.10", "45.33.32.66", "45.33.32.20"
+BIG = bytes(range(251)) * 33500  # 8 MiB and a bit
+
+libc = ctypes.CDLL(None, use_errno=True)
+
+
+def check(result):
+    if result < 0:
+        raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
+
+
+def ip(words):
+    subprocess.run(["ip", *words.split()], check=True, capture_output=True)
+
+
+# ---- the internet's end ----
+
+counts = {"queries": [], "connections": [], "datagrams": 0}
+lock = threading.Lock()
+turns = {}
+
+ZONE = {
+    "api.good.test": [GOOD], "git.good.test": [GOOD], "other.good.test": [OTHER],
+    "mixed.good.test": [GOOD, "169.254.169.254"], "lan.good.test": ["10.1.2.3"], "local.good.test": ["127.0.0.1"],
+    "machine.good.test": [MACHINE], "metadata.good.test": ["169.254.169.254"], "evil.test": [EVIL],
+    "pkg.test": [GOOD], "a.b.c.pkg.test": [GOOD], "evilpkg.test": [EVIL], "dead.good.test": ["45.33.32.99", GOOD],
+    "many.good.test": [f"45.33.33.{n}" for n in range(1, 40)],
+}
+ALIASES = {"x.pkg.test": "evil.test", "loop.good.test": "loop2.good.test", "loop2.good.test": "loop.good.test"}
+
+
+def encode(name):
+    return b"".join(bytes([len(part)]) + part.encode() for part in name.split(".") if part) + b"\0"
+
+
+def record(owner, kind, ttl, data):
+    return encode(owner) + struct.pack(">HHIH", kind, 1, ttl, len(data)) + data
+
+
+def answers(name):
+    if name == "rebind.good.test":
+        turns[name] = turns.get(name, 0) + 1
+        return [record(name, 1, 0, socket.inet_aton(GOOD if turns[name] == 1 else "127.0.0.1"))]
+    if name == "junk.good.test":
+        return [record("bank.test", 1, 60, socket.inet_aton(EVIL)), record(name, 1, 60, socket.inet_aton(GOOD))]
+    found, hops = [], 0
+    while name in ALIASES and hops < 3:
+        found.append(record(name, 5, 60, encode(ALIASES[name])))
+        name, hops = ALIASES[name], hops + 1
+    return found + [record(name, 1, 60, socket.inet_aton(a)) for a in ZONE.get(name, [])]
+
+
+def answer(query):
+    at, labels = 12, []
+    while query[at]:
+        labels.append(query[at + 1:at + 1 + query[at]].decode("latin-1"))
+        at += query[at] + 1
+    name = ".".join(labels).lower()
+    with lock:
+        counts["queries"].append(name)
+        records = answers(name)
+    if name == "silent.good.test":
+        return b""
+    code = 2 if name == "broken.good.test" else 0 if records else 3
+    return (query[:2] + struct.pack(">BBHHHH", 0x81, 0x80 | code, 1, len(records), 0, 0) + query[12:at + 5]
+            + b"".join(records))
+
+
+def serve_names():
+    s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    s.bind((RESOLVER, 53))
+    while True:
+        query, peer = s.recvfrom(4096)
+        reply = answer(query)
+        if reply:
+            s.sendto(reply, peer)
+
+
+def count_datagrams():
+    s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    s.bind((EVIL, 53))
+    while True:
+        s.recvfrom(4096)
+        with lock:
+            counts["datagrams"] += 1
+
+
+class Server(socketserver.ThreadingMixIn, socketserver.TCPServer):
+    allow_reuse_address = daemon_threads = True
+    request_queue_size = 64
+
+    def handle_error(self, request, client_address):
+        pass  # clients may be cut off
+
+    def process_request(self, request, client_address):
+        with lock:
+            counts["connections"].append("%s:%d" % self.server_address)
+        super().process_request(request, client_address)
+
+
+class Web(http.server.BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+
+    def reply(self, body):
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def do_GET(self):
+        self.reply(BIG if self.path == "/big" else f"{self.server.server_address[0]} {self.path}\n".encode())
+
+    def do_POST(self):
+        left, total = int(self.headers["Content-Length"]), 0
+        while left > 0:
+            piece = self.rfile.read(min(left, 65536))
+            left, total = left - len(piece), total + sum(piece)
+        self.reply(f"{total}\n".encode())
+
+    def log_message(self, *words):
+        pass
+
+
+class Banner(socketserver.BaseRequestHandler):
+    def handle(self):
+        self.request.sendall(b"SSH-2.0-first\r\n")
+        if said := self.request.recv(100):
+            self.request.sendall(said.upper())
+
+
+class Echo(socketserver.BaseRequestHandler):
+    """Answers when the client has said all it has to say."""
+    def handle(self):
+        data = b""
+        while piece := self.request.recv(65536):
+            data += piece
+        self.request.sendall(data[::-1])
+
+
+class Reset(socketserver.BaseRequestHandler):
+    def handle(self):
+        self.request.recv(1)
+        self.request.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        self.request.close()
+
+
+class Silent(socketserver.BaseRequestHandler):
+    """Reads nothing until told to by a byte of urgent patience: the client's end."""
+    def handle(self):
+        self.request.sendall(b"ready")
+        self.request.recv(1)
+        threading.Event().wait()
+
+
+def serve():
+    check(libc.unshare(CLONE_NEWNET))
+    print("apart", flush=True)
+    sys.stdin.readline()
+    ip(f"addr add {ROUTER}/30 dev inet")
+    ip("link set inet up")
+    ip("link set lo up")
+    for address in (RESOLVER, GOOD, EVIL, OTHER):
+        ip(f"addr add {address}/32 dev lo")
+    ip("route add blackhole 45.33.32.99")  # whose packets come to nothing
+    for host, port, handler in ((GOOD, 80, Web), (OTHER, 80, Web), (EVIL, 80, Web), (GOOD, 22, Banner), (GOOD, 7, Echo),
+                                (GOOD, 9, Reset), (GOOD, 10, Silent), (EVIL, 53, Web)):
+        threading.Thread(target=Server((host, port), handler).serve_forever, daemon=True).start()
+    threading.Thread(target=serve_names, daemon=True).start()
+    threading.Thread(target=count_datagrams, daemon=True).start()
+    print("ready", flush=True)
+    for _ in sys.stdin:
+        with lock:
+            print(json.dumps(counts), flush=True)
+
+
+# ---- this machine's end ----
+
+class Internet:
+    """Moves this process into namespaces of its own, from which that internet can be reached."""
+
+    def __init__(self, folder):
+        check(libc.unshare(CLONE_NEWNET | CLONE_NEWNS))
+        check(libc.mount(None, b"/", None, MS_REC | MS_PRIVATE, None))
+        self.process = subprocess.Popen([sys.executable, os.path.abspath(__file__)], stdin=subprocess.PIPE,
+                                        stdout=subprocess.PIPE, text=True)
+        self.process.stdout.readline()
+        ip("link set lo up")
+        ip(f"link add out type veth peer name inet netns {self.process.pid}")
+        ip(f"addr add {MACHINE}/30 dev out")
+        ip("link set out up")
+        ip(f"route add default via {ROUTER}")
+        self.ask("go")
+        self.show(folder, "resolv.conf", "/etc/resolv.conf", f"nameserver {RESOLVER}\n")
+
+    def show(self, folder, name, target, text):
+        """Puts a file over one of this machine's, for this process and its children."""
+        path = os.path.join(folder, name)
+        with open(path, "w", encoding="utf-8") as f:
+            f.write(text)
+        check(libc.mount(path.encode(), os.path.realpath(target).encode(), None, MS_BIND, None))
+
+    def ask(self, line="counts"):
+        self.process.stdin.write(line + "\n")
+        self.process.stdin.flush()
+        return self.process.stdout.readline().strip()
+
+    def counts(self):
+        return json.loads(self.ask())
+
+    def close(self):
+        self.process.stdin.close()
+        self.process.stdout.close()
+        self.process.wait()
+
+
+if __name__ == "__main__":
+    serve()
