@@ -22,8 +22,10 @@ static int read_rules(struct reader *r, json_t *value, const struct reader_field
 {
     struct policy_document *d = field;
     void *list = NULL;
-    int result = reader_list(r, value, 0, POLICY_RULES_MAX, sizeof(*d->rules), reader_take_rule,
-                             &list, &d->rule_count);
+    int result = reader_list(
+        r, value,
+        &(struct reader_elements){0, POLICY_RULES_MAX, sizeof(*d->rules), reader_take_rule}, &list,
+        &d->rule_count);
     d->rules = list;
     return result;
 }

@@ -66,11 +66,15 @@ enum policy_protocol { POLICY_TCP, POLICY_UDP, POLICY_ICMP };
 
 /* What is known of a name that a flow may show. */
 enum policy_name_state {
-    POLICY_NAME_PENDING,    /* may still come */
-    POLICY_NAME_ABSENT,     /* can't come any more: no TLS, no HTTP, or none in it */
-    POLICY_NAME_UNREADABLE, /* there may be one, and we can't tell: a hello that does not parse, an
-                             * encrypted one (ECH) whose outer name isn't the flow's own */
-    POLICY_NAME_LITERAL,    /* an address stands in its place: agrees with no name */
+    POLICY_NAME_PENDING, /* may still come */
+    POLICY_NAME_ABSENT,  /* can't come any more: no TLS, no HTTP, or none in it */
+    /*
+     * There may be one, and we can't tell: a hello that does not parse. It contradicts no name that
+     * the resolver gave. So whoever sees an encrypted hello (ECH) whose outer name isn't the flow's
+     * own denies it by itself.
+     */
+    POLICY_NAME_UNREADABLE,
+    POLICY_NAME_LITERAL, /* an address stands in its place: agrees with no name */
     POLICY_NAME_GIVEN,
 };
 

@@ -94,7 +94,8 @@ int reader_take_methods(struct reader *r, json_t *value, const char *const **ret
 {
     void *list = NULL;
     int result =
-        reader_list(r, value, 1, METHODS_MAX, sizeof(**ret), take_method, &list, ret_count);
+        reader_list(r, value, &(struct reader_elements){1, METHODS_MAX, sizeof(**ret), take_method},
+                    &list, ret_count);
     *ret = list;
     return result;
 }
@@ -149,8 +150,9 @@ static int read_queries(struct reader *r, json_t *value, const struct reader_fie
 {
     struct policy_http *http = field;
     void *list = NULL;
-    int result = reader_list(r, value, 1, CONDITIONS_MAX, sizeof(*http->queries), take_query, &list,
-                             &http->query_count);
+    int result = reader_list(
+        r, value, &(struct reader_elements){1, CONDITIONS_MAX, sizeof(*http->queries), take_query},
+        &list, &http->query_count);
     http->queries = list;
     return result;
 }
@@ -160,8 +162,9 @@ static int read_headers(struct reader *r, json_t *value, const struct reader_fie
 {
     struct policy_http *http = field;
     void *list = NULL;
-    int result = reader_list(r, value, 1, CONDITIONS_MAX, sizeof(*http->headers), take_header,
-                             &list, &http->header_count);
+    int result = reader_list(
+        r, value, &(struct reader_elements){1, CONDITIONS_MAX, sizeof(*http->headers), take_header},
+        &list, &http->header_count);
     http->headers = list;
     return result;
 }
@@ -260,8 +263,9 @@ static int read_remove_headers(struct reader *r, json_t *value,
 {
     struct policy_transform *transform = field;
     void *list = NULL;
-    int result = reader_list(r, value, 1, HEADERS_MAX, sizeof(char *), take_removed, &list,
-                             &transform->remove_count);
+    int result = reader_list(
+        r, value, &(struct reader_elements){1, HEADERS_MAX, sizeof(char *), take_removed}, &list,
+        &transform->remove_count);
     transform->remove = list;
     return result;
 }

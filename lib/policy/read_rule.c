@@ -125,8 +125,9 @@ static int read_cidrs(struct reader *r, json_t *value, const struct reader_field
     struct policy_rule *rule = field;
     void *list = NULL;
     rule->to = POLICY_TO_CIDR;
-    int result = reader_list(r, value, 1, READER_LIST_MAX, sizeof(*rule->ranges), take_net, &list,
-                             &rule->range_count);
+    int result = reader_list(
+        r, value, &(struct reader_elements){1, READER_LIST_MAX, sizeof(*rule->ranges), take_net},
+        &list, &rule->range_count);
     if (result == 0)
         rule->range_count = policy_ranges_merge(list, rule->range_count);
     rule->ranges = list;
@@ -152,7 +153,8 @@ static int read_groups(struct reader *r, json_t *value, const struct reader_fiel
     void *list = NULL;
     size_t count = 0;
     rule->to = POLICY_TO_GROUP;
-    int result = reader_list(r, value, 1, 64, sizeof(unsigned), take_group, &list, &count);
+    int result = reader_list(
+        r, value, &(struct reader_elements){1, 64, sizeof(unsigned), take_group}, &list, &count);
     for (size_t i = 0; result == 0 && i < count; i++)
         rule->groups |= ((unsigned *)list)[i];
     return result;
@@ -197,7 +199,8 @@ static int read_protocols(struct reader *r, json_t *value, const struct reader_f
     struct policy_rule *rule = field;
     void *list = NULL;
     size_t count = 0;
-    int result = reader_list(r, value, 1, 3, sizeof(unsigned), take_protocol, &list, &count);
+    int result = reader_list(
+        r, value, &(struct reader_elements){1, 3, sizeof(unsigned), take_protocol}, &list, &count);
     for (size_t i = 0; result == 0 && i < count; i++)
         rule->protocols |= ((unsigned *)list)[i];
     rule->has_protocols = true;
@@ -222,8 +225,10 @@ static int read_transforms(struct reader *r, json_t *value, const struct reader_
 {
     struct policy_rule *rule = field;
     void *list = NULL;
-    int result = reader_list(r, value, 1, TRANSFORMS_MAX, sizeof(*rule->transforms),
-                             reader_take_transform, &list, &rule->transform_count);
+    int result = reader_list(r, value,
+                             &(struct reader_elements){1, TRANSFORMS_MAX, sizeof(*rule->transforms),
+                                                       reader_take_transform},
+                             &list, &rule->transform_count);
     rule->transforms = list;
     return result;
 }
@@ -239,8 +244,9 @@ static int take_dns_type(struct reader *r, json_t *value, void *element)
 int reader_take_dns_types(struct reader *r, json_t *value, const uint16_t **ret, size_t *ret_count)
 {
     void *list = NULL;
-    int result =
-        reader_list(r, value, 1, DNS_TYPES_MAX, sizeof(**ret), take_dns_type, &list, ret_count);
+    int result = reader_list(
+        r, value, &(struct reader_elements){1, DNS_TYPES_MAX, sizeof(**ret), take_dns_type}, &list,
+        ret_count);
     *ret = list;
     return result;
 }

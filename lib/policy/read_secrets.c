@@ -46,8 +46,9 @@ static int read_env_list(struct reader *r, json_t *value, const struct reader_fi
 {
     struct policy_secret *secret = field;
     void *list = NULL;
-    int result = reader_list(r, value, 1, VARIABLES_MAX, sizeof(char *), take_variable, &list,
-                             &secret->env_count);
+    int result = reader_list(
+        r, value, &(struct reader_elements){1, VARIABLES_MAX, sizeof(char *), take_variable}, &list,
+        &secret->env_count);
     secret->env = list;
     return result;
 }
@@ -56,8 +57,9 @@ static int take_source(struct reader *r, json_t *value, struct policy_secret *se
 {
     void *list = NULL;
     if (secret->source == POLICY_SECRET_EXEC) {
-        int result = reader_list(r, value, 1, COMMAND_WORDS_MAX, sizeof(char *), take_word, &list,
-                                 &secret->source_word_count);
+        int result = reader_list(
+            r, value, &(struct reader_elements){1, COMMAND_WORDS_MAX, sizeof(char *), take_word},
+            &list, &secret->source_word_count);
         secret->source_words = list;
         return result;
     }
@@ -159,8 +161,9 @@ static int read_secret_paths(struct reader *r, json_t *value, const struct reade
 {
     struct policy_secret *secret = field;
     void *list = NULL;
-    int result = reader_list(r, value, 1, PATHS_MAX, sizeof(*secret->paths), take_path, &list,
-                             &secret->path_count);
+    int result = reader_list(
+        r, value, &(struct reader_elements){1, PATHS_MAX, sizeof(*secret->paths), take_path}, &list,
+        &secret->path_count);
     secret->paths = list;
     return result;
 }

@@ -74,8 +74,10 @@ static int read_resolvers(struct reader *r, json_t *value, const struct reader_f
     const char *first = json_string_value(json_array_get(value, 0));
     if (json_array_size(value) == 1 && first && !strcmp(first, "system"))
         return 0;
-    int result = reader_list(r, value, 1, RESOLVERS_MAX, sizeof(*dns->resolvers), take_address,
-                             &list, &dns->resolver_count);
+    int result = reader_list(
+        r, value,
+        &(struct reader_elements){1, RESOLVERS_MAX, sizeof(*dns->resolvers), take_address}, &list,
+        &dns->resolver_count);
     dns->resolvers = list;
     return result;
 }
@@ -104,8 +106,10 @@ static int take_hosts_entry(struct reader *r, const char *key, json_t *value,
     size_t before = reader_enter(r, key);
     int result = take_host_key(r, key, &ret->name);
     if (result == 0)
-        result = reader_list(r, value, 1, ADDRESSES_MAX, sizeof(*ret->addresses), take_address,
-                             &list, &ret->address_count);
+        result = reader_list(
+            r, value,
+            &(struct reader_elements){1, ADDRESSES_MAX, sizeof(*ret->addresses), take_address},
+            &list, &ret->address_count);
     ret->addresses = list;
     if (result == 0)
         reader_leave(r, before);
@@ -187,7 +191,8 @@ static int read_pems(struct reader *r, json_t *value, const struct reader_field 
     struct policy_tls_settings *tls = field;
     void *list = NULL;
     int result =
-        reader_list(r, value, 0, PEM_MAX, sizeof(char *), take_pem, &list, &tls->extra_ca_count);
+        reader_list(r, value, &(struct reader_elements){0, PEM_MAX, sizeof(char *), take_pem},
+                    &list, &tls->extra_ca_count);
     tls->extra_ca_pem = list;
     return result;
 }

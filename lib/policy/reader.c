@@ -123,24 +123,23 @@ int reader_object(struct reader *r, json_t *value, const struct reader_field *fi
     return 0;
 }
 
-int reader_list(struct reader *r, json_t *value, size_t least, size_t most, size_t size,
-                int (*read)(struct reader *r, json_t *value, void *element), void **ret_list,
-                size_t *ret_count)
+int reader_list(struct reader *r, json_t *value, const struct reader_elements *elements,
+                void **ret_list, size_t *ret_count)
 {
     if (!json_is_array(value))
         return reader_fail(r, "is not a list; write [ ... ]");
     size_t count = json_array_size(value);
-    if (count > most)
-        return reader_fail(r, "has %zu elements; at most %zu may be there", count, most);
-    if (count < least)
+    if (count > elements->most)
+        return reader_fail(r, "has %zu elements; at most %zu may be there", count, elements->most);
+    if (count < elements->least)
         return reader_fail(r, "is empty; give it an element, or leave it out");
-    char *list = arena_new(r->arena, count, size);
+    char *list = arena_new(r->arena, count, elements->size);
     if (!list)
         return reader_no_memory(r);
     *ret_list = list;
     for (size_t i = 0; i < count; i++) {
         size_t before = reader_enter_index(r, i);
-        int result = read(r, json_array_get(value, i), list + i * size);
+        int result = elements->read(r, json_array_get(value, i), list + i * elements->size);
         if (result < 0)
             return result;
         reader_leave(r, before);
@@ -262,8 +261,9 @@ int reader_take_ports(struct reader *r, json_t *value, const struct policy_port_
                       size_t *ret_count)
 {
     void *list = NULL;
-    int result =
-        reader_list(r, value, 1, READER_LIST_MAX, sizeof(**ret), take_port, &list, ret_count);
+    int result = reader_list(
+        r, value, &(struct reader_elements){1, READER_LIST_MAX, sizeof(**ret), take_port}, &list,
+        ret_count);
     *ret = list;
     return result;
 }

@@ -53,13 +53,15 @@ void reader_leave(struct reader *r, size_t before);
 /* value as an object with those fields, ended by an empty row; fields that are missing stay. */
 int reader_object(struct reader *r, json_t *value, const struct reader_field *fields, void *target);
 
-/*
- * value as a list of at most most elements. read takes each into its place in an array of elements
- * of size bytes. *ret_list and *ret_count are set as far as it went.
- */
-int reader_list(struct reader *r, json_t *value, size_t least, size_t most, size_t size,
-                int (*read)(struct reader *r, json_t *value, void *element), void **ret_list,
-                size_t *ret_count);
+/* What a list is made of: least to most elements of size bytes, each read into its place. */
+struct reader_elements {
+    size_t least, most, size;
+    int (*read)(struct reader *r, json_t *value, void *element);
+};
+
+/* value as a list, in the arena. *ret_list and *ret_count are set as far as it went. */
+int reader_list(struct reader *r, json_t *value, const struct reader_elements *elements,
+                void **ret_list, size_t *ret_count);
 
 /* Text of least to most bytes in the arena, without control characters. */
 int reader_take_text(struct reader *r, json_t *value, size_t least, size_t most, const char **ret);
