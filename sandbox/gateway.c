@@ -4,13 +4,13 @@
 #include "lib/base/gateway.h"
 #include "sandbox/child.h"
 #include "sandbox/clone.h"
+#include "sandbox/memory_file.h"
 #include "sandbox/program.h"
 
 #include <fcntl.h>
 #include <poll.h>
 #include <sched.h>
 #include <signal.h>
-#include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -24,16 +24,6 @@ static int system_error(struct sandbox_error *e, const char *what)
                              "start: gateway: %s: %s; free memory or descriptors and "
                              "try again",
                              what, strerror(error));
-}
-
-static int make_policy(const char *text, int *ret, struct sandbox_error *e)
-{
-    size_t size = strlen(text);
-    _cleanup_close_ int fd = memfd_create("glovebox-policy", MFD_CLOEXEC);
-    if (fd < 0 || write(fd, text, size) != (ssize_t)size || lseek(fd, 0, SEEK_SET) < 0)
-        return system_error(e, "policy");
-    *ret = TAKE_FD(fd);
-    return 0;
 }
 
 static int open_log(const char *path, int *ret, struct sandbox_error *e)
@@ -123,11 +113,12 @@ int sandbox_gateway_start(const struct gateway_start *g, const struct sandbox_sp
 {
     int ends[2];
     _cleanup_close_ int policy = -1, log = -1;
-    int r = make_policy(spec->policy, &policy, e);
-    if (r == 0)
-        r = open_log(spec->egress_log, &log, e);
+    int r = open_log(spec->egress_log, &log, e);
     if (r < 0)
         return r;
+    policy = memory_file_new("glovebox-policy", spec->policy, strlen(spec->policy));
+    if (policy < 0)
+        return system_error(e, "policy");
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) < 0)
         return system_error(e, "channel");
     _cleanup_close_ int ours = ends[0];

@@ -6,12 +6,12 @@
 #include "sandbox/clone.h"
 #include "sandbox/host.h"
 #include "sandbox/jail.h"
+#include "sandbox/memory_file.h"
 #include "sandbox/program.h"
 
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
-#include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -19,10 +19,6 @@
 /* What may lie between program and terminal: enough for a screen, little enough for a quick Ctrl-C.
  */
 #define TERMINAL_BUFFER_BYTES (16 * 1024)
-
-#ifndef MFD_NOEXEC_SEAL
-#define MFD_NOEXEC_SEAL 8U
-#endif
 
 /* The kernel process's ends, closed here once it runs. */
 struct ends {
@@ -46,32 +42,16 @@ static int system_error(struct sandbox_error *e, const char *what)
                                  : "free memory and try again");
 }
 
-/* A host where memory files must not be executable (vm.memfd_noexec) wants to be told so. */
-static int make_memfd(void)
-{
-    int fd = memfd_create("glovebox-spec", MFD_CLOEXEC | MFD_NOEXEC_SEAL);
-    if (fd < 0 && errno == EINVAL)
-        fd = memfd_create("glovebox-spec", MFD_CLOEXEC);
-    return fd;
-}
-
 static int make_spec(const struct sandbox_spec *spec, const struct sandbox_controls *controls,
                      int *ret, struct sandbox_error *e)
 {
     struct buf records = BUF_INIT(CONTROL_SPEC_MAX_BYTES);
-    _cleanup_close_ int fd = -1;
     int r = sandbox_spec_write(spec, controls, &records, e);
-    if (r < 0)
-        goto out;
-    fd = make_memfd();
-    /* A memory file takes a write whole or not at all. */
-    if (fd < 0 || write(fd, records.data, records.size) != (ssize_t)records.size ||
-        lseek(fd, 0, SEEK_SET) < 0) {
+    int fd = r == 0 ? memory_file_new("glovebox-spec", records.data, records.size) : -1;
+    if (r == 0 && fd < 0)
         r = system_error(e, "specification");
-        goto out;
-    }
-    *ret = TAKE_FD(fd);
-out:
+    if (r == 0)
+        *ret = fd;
     buf_done(&records);
     return r;
 }

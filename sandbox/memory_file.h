@@ -1,0 +1,10 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * A file in memory, to hand bytes to a process of ours: memfd_create(2).
+ */
+#pragma once
+
+#include "lib/base/base.h"
+
+/* Its descriptor, close-on-exec, to be read from the start; or -1 and errno. name: for people. */
+int memory_file_new(const char *name, const void *data, size_t size);
