@@ -80,6 +80,12 @@ int getservbyport_r(int port, const char *protocol, struct servent *entry, char 
     return ENOENT;
 }
 
+void names_end(void)
+{
+    ares_destroy(channel);
+    ares_library_cleanup();
+}
+
 /* ---- look-ups ---- */
 
 static void on_reply(void *arg, int status, int timeouts, unsigned char *reply, int size)
@@ -192,11 +198,12 @@ size_t names_of(const struct in6_addr *address, const char *ret[POLICY_RESOLVED_
 size_t names_fill_poll(struct pollfd p[NAMES_SOCKETS_MAX])
 {
     ares_socket_t sockets[ARES_GETSOCK_MAXNUM];
-    int bits = ares_getsock(channel, sockets, ARES_GETSOCK_MAXNUM);
+    /* Its own macros for the bits shift an int by 31. */
+    unsigned bits = (unsigned)ares_getsock(channel, sockets, ARES_GETSOCK_MAXNUM);
     size_t count = 0;
     for (int i = 0; i < ARES_GETSOCK_MAXNUM; i++) {
-        short events = (short)((ARES_GETSOCK_READABLE(bits, i) ? POLLIN : 0) |
-                               (ARES_GETSOCK_WRITABLE(bits, i) ? POLLOUT : 0));
+        short events = (short)((bits >> i & 1 ? POLLIN : 0) |
+                               (bits >> (i + ARES_GETSOCK_MAXNUM) & 1 ? POLLOUT : 0));
         if (events)
             p[count++] = (struct pollfd){.fd = sockets[i], .events = events};
     }

@@ -16,6 +16,9 @@
 /* Before the seal: reads resolv.conf. 0, or -errno with *ret_why. */
 int names_start(const char **ret_why);
 
+/* Look-ups under way are done, and find nothing. */
+void names_end(void);
+
 struct lookup;
 
 /* found: NULL when no resolver answered. Borrowed. */
