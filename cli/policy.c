@@ -10,6 +10,7 @@
 #include "lib/policy/document.h"
 #include "lib/policy/lint.h"
 #include "lib/text/shown.h"
+#include "sandbox/egress.h"
 
 #include <fcntl.h>
 #include <jansson.h>
@@ -187,15 +188,20 @@ static int check(const char *path, const struct policy *p, bool as_json)
     char shown[256];
     const struct policy_document *d = policy_get_document(p);
     struct warnings all = {.document = d, .list = as_json ? json_array() : NULL};
+    struct sandbox_error refusal;
+    bool is_runnable = egress_check(d, &refusal) == 0;
     policy_lint(p, take_warning, &all);
     if (as_json)
-        return print_json(json_pack("{s:b, s:n, s:o, s:i, s:s}", "valid", 1, "error", "warnings",
-                                    all.list, "rules", (int)d->rule_count, "default",
-                                    d->allows_by_default ? "allow" : "deny"));
+        return print_json(json_pack("{s:b, s:n, s:o, s:i, s:s, s:s?}", "valid", 1, "error",
+                                    "warnings", all.list, "rules", (int)d->rule_count, "default",
+                                    d->allows_by_default ? "allow" : "deny", "refused_by_run",
+                                    is_runnable ? NULL : refusal.text));
     text_line(path, strlen(path), shown, sizeof(shown));
     printf("%s: a good policy: %zu rule%s, %s by default, %zu warning%s\n", shown, d->rule_count,
            d->rule_count == 1 ? "" : "s", d->allows_by_default ? "allow" : "deny", all.count,
            all.count == 1 ? "" : "s");
+    if (!is_runnable)
+        printf("note: glovebox run refuses it: %s\n", refusal.text);
     return 0;
 }
 

@@ -44,6 +44,21 @@ class Check(Case):
         self.assertEqual((done.returncode, done.stderr), (0, b""))
         self.assertEqual(done.stdout.decode(), f"{path}: a good policy: 1 rule, deny by default, 0 warnings\n")
 
+    def test_what_run_takes(self):
+        rule = {"action": "allow", "to": {"domain": ["a.test"]}}
+        self.assertIsNone(check(rules(rule))["refused_by_run"])
+        more = dict(rule, http={"method": ["GET"]})
+        self.assertIn("/rules/0/http: ", check(rules(more))["refused_by_run"])
+        path = self.path("p.json", json.dumps(rules(more)))
+        done = policy("check", path)
+        self.assertEqual(done.returncode, 0)
+        self.assertIn(b"note: glovebox run refuses it: /rules/0/http: ", done.stdout)
+        for document, taken in ((rules(rule), True), (rules(more), False)):
+            path = self.path("p.json", json.dumps(document))
+            done = subprocess.run([GLOVEBOX, "run", "--policy", path, "--", "true"], capture_output=True,
+                                  timeout=LIMIT, check=False, stdin=subprocess.DEVNULL)
+            self.assertEqual(done.returncode == 0, taken, done.stderr)
+
     def test_warnings(self):
         path = self.path("p.json", json.dumps(rules({"action": "allow", "to": "any"},
                                                     {"action": "deny", "to": {"domain": ["a.test"]}})))
