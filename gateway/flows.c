@@ -160,6 +160,8 @@ static int dial(struct flow *f)
 {
     const struct in6_addr *to = &f->candidates[f->next++];
     struct sockaddr_in a = {.sin_family = AF_INET, .sin_port = htons(f->evidence.port)};
+    if (!IN6_IS_ADDR_V4MAPPED(to))
+        return ENETUNREACH;
     memcpy(&a.sin_addr, to->s6_addr + 12, sizeof(a.sin_addr));
     base_closep(&f->fd);
     f->fd = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, IPPROTO_TCP);

@@ -62,8 +62,15 @@ static const struct seal_check checks[] = {
     ROW(pidfd_send_signal, 2, SEAL_ANY_OF, LONG, "no made-up siginfo", 0),
     ROW(prlimit64, 1, SEAL_ANY_OF, INT, "RLIMIT_AS, _DATA, _STACK, _LOCKS, _NOFILE", RLIMIT_AS,
         RLIMIT_DATA, RLIMIT_STACK, RLIMIT_LOCKS, RLIMIT_NOFILE),
-    ROW(sendmsg, 0, SEAL_ANY_OF, INT, "the control socket", CONTROL_FD),
-    ROW(sendto, 4, SEAL_ANY_OF, LONG, "no address", 0),
+    /*
+     * A TCP socket that was cut off can be connected anew by a message with MSG_FASTOPEN, wherever
+     * to, and neither Landlock nor a ban on connect(2) sees it.
+     */
+    ROW(sendmsg, 0, SEAL_ANY_OF, INT, "the control socket, never to connect", CONTROL_FD),
+    ROW(sendmsg, 2, SEAL_NO_OTHERS, INT, "", MSG_NOSIGNAL | MSG_DONTWAIT),
+    ROW(sendto, 3, SEAL_NO_OTHERS, INT, "no address, never to connect",
+        MSG_NOSIGNAL | MSG_DONTWAIT | MSG_MORE),
+    ROW(sendto, 4, SEAL_ANY_OF, LONG, "", 0),
     ROW(recvfrom, 4, SEAL_ANY_OF, LONG, "no address", 0),
     ROW(recvmsg, 0, SEAL_ANY_OF, INT, "the gateway's channel", GATEWAY_KERNEL_FD),
     ROW(getsockopt, 1, SEAL_ANY_OF, INT, "SO_ERROR", SOL_SOCKET),

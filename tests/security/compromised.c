@@ -279,6 +279,18 @@ static int send_to_address(void)
     return n < 0 && errno != EISCONN ? -1 : reach("an address of its choice");
 }
 
+/* As if it had got a connection that is over under the number of its control socket. */
+static int connect_by_sending(void)
+{
+    struct sockaddr_in to = {.sin_family = AF_INET, .sin_port = htons(80)};
+    struct iovec part = {"", 1};
+    struct msghdr m = {
+        .msg_name = &to, .msg_namelen = sizeof(to), .msg_iov = &part, .msg_iovlen = 1};
+    to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    ssize_t n = sendmsg(CONTROL_FD, &m, MSG_FASTOPEN | MSG_DONTWAIT);
+    return n < 0 && errno != EISCONN ? -1 : reach("a message that connects");
+}
+
 static int ask_peer(void)
 {
     struct ucred peer;
@@ -563,6 +575,7 @@ static const struct {
     {"socket-netlink", socket_netlink},
     {"receive-descriptors", receive_descriptors},
     {"send-to-address", send_to_address},
+    {"connect-by-sending", connect_by_sending},
     {"ask-peer", ask_peer},
     {"change-socket", change_socket},
     {"send-descriptor", send_descriptor},

@@ -152,7 +152,7 @@ def attacks(world, listener, abstract):
         yield name, [], KILLED, REFUSED
     for name in ("socket-netlink", "fork", "execute-memory", "keys", "bpf", "io-uring", "userfaultfd", "perf",
                  "other-architecture", "other-numbers", "control-device", "map-file", "receive-descriptors",
-                 "send-to-address", "ask-peer", "change-socket"):
+                 "send-to-address", "connect-by-sending", "ask-peer", "change-socket"):
         yield name, [], KILLED, None
 
 
