@@ -19,10 +19,18 @@ TEST_FOLDERS = ("tests/sys/", "tests/unit/")
 FOLDERS = ("abi", "bench", "cli", "gateway", "include", "kernel", "lib", "probes", "sandbox", "tests", "tools")
 
 
+def walked():
+    for folder, folders, names in os.walk(ROOT):
+        folders[:] = [f for f in folders if f not in (".git", "__pycache__")
+                      and not (folder == ROOT and f.startswith("build"))]
+        yield from (os.path.relpath(os.path.join(folder, n), ROOT) for n in names)
+
+
 def files():
-    """Those of the repository, and those that are about to be."""
-    names = subprocess.run(["git", "ls-files", "-co", "--exclude-standard"], cwd=ROOT, check=False,
-                           capture_output=True, text=True).stdout.split("\n")
+    """Those of the repository, and those that are about to be; all, where git does not answer."""
+    done = subprocess.run(["git", "ls-files", "-co", "--exclude-standard"], cwd=ROOT, check=False,
+                          capture_output=True, text=True)
+    names = done.stdout.split("\n") if done.returncode == 0 and done.stdout else sorted(walked())
     return [n for n in names if n and os.path.isfile(os.path.join(ROOT, n))]
 
 
