@@ -17,9 +17,10 @@ import tempfile
 
 sys.dont_write_bytecode = True
 from cases import GLOVEBOX, Case, descendants, main, run, wait_until  # noqa: E402
-from internet import BIG, EVIL, GOOD, MACHINE, OTHER, RESOLVER, Internet  # noqa: E402
+from internet import BIG, EVIL, GOOD, MACHINE, OTHER, RESOLVER, Internet, veth_is_there  # noqa: E402
 
 NET = None
+CAN_RUN = os.getuid() == 0 and shutil.which("ip") and veth_is_there()
 
 
 def network():
@@ -74,8 +75,8 @@ def by_name(name, port=80):
 class Egress(Case):
     def setUp(self):
         super().setUp()
-        if os.getuid() != 0 or not shutil.which("ip"):
-            self.skipTest("needs root and ip(8), for network namespaces")
+        if not CAN_RUN:
+            self.skipTest("needs root, ip(8) and veth, for network namespaces")
         self.log = self.path("log")
         self.before = network().counts()
 
