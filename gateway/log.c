@@ -10,8 +10,12 @@
 #include <time.h>
 
 #define SHOWN_MAX 512 /* bytes of a guest's text */
+/* A program can be denied as often as it likes, and the log is on somebody's disk. */
+#define DENIALS_PER_S 100
 
 static bool is_open;
+static struct rate denials;
+static uint64_t folded; /* denials that were not written */
 static struct map told; /* hashes of what was told to people */
 
 void log_start(void)
@@ -68,27 +72,69 @@ static void set_decision(json_t *o, const struct log_entry *e)
     set_text(o, "reason", e->reason);
 }
 
+/* A record is lost: nothing goes on unseen, unless the policy says so. */
+static void lose(const char *why)
+{
+    if (!gateway.document->log.drops_when_full)
+        gateway_fail("the log takes no more: %s; free the disk it is on, or memory", why);
+}
+
+static json_t *new_line(const char *event)
+{
+    json_t *o = json_object();
+    if (!o) {
+        lose(strerror(ENOMEM));
+        return NULL;
+    }
+    set_time(o);
+    set_text(o, "sandbox", gateway.sandbox);
+    set_text(o, "event", event);
+    return o;
+}
+
 static void write_line(json_t *o)
 {
     char *text = json_dumps(o, JSON_COMPACT | JSON_ENSURE_ASCII);
     size_t size = text ? strlen(text) : 0;
-    if (text) {
-        text[size] = '\n'; /* where its NUL was */
-        bool is_written = write(GATEWAY_LOG_FD, text, size + 1) == (ssize_t)size + 1;
-        if (!is_written && !gateway.document->log.drops_when_full)
-            gateway_fail("the log takes no more: %s; free the disk it is on", strerror(errno));
+    json_decref(o);
+    if (!text) {
+        lose(strerror(ENOMEM));
+        return;
     }
+    text[size] = '\n'; /* where its NUL was */
+    if (write(GATEWAY_LOG_FD, text, size + 1) != (ssize_t)size + 1)
+        lose(strerror(errno));
     free(text);
+}
+
+static void write_folded(void)
+{
+    json_t *o = folded > 0 ? new_line("folded") : NULL;
+    if (!o)
+        return;
+    json_object_set_new(o, "decision", json_string("deny"));
+    json_object_set_new(o, "count", json_integer((json_int_t)folded));
+    folded = 0;
+    write_line(o);
+}
+
+void log_end(void)
+{
+    write_folded();
 }
 
 void log_write(const struct log_entry *e)
 {
-    json_t *o = is_open ? json_object() : NULL;
+    if (!is_open)
+        return;
+    if (e->is_decision && !e->is_allowed && !rate_take(&denials, DENIALS_PER_S)) {
+        folded++;
+        return;
+    }
+    write_folded();
+    json_t *o = new_line(e->event);
     if (!o)
         return;
-    set_time(o);
-    set_text(o, "sandbox", gateway.sandbox);
-    set_text(o, "event", e->event);
     if (e->flow)
         json_object_set_new(o, "flow", json_integer((json_int_t)e->flow));
     if (strcmp(e->event, "dns"))
@@ -116,7 +162,6 @@ void log_write(const struct log_entry *e)
         json_object_set_new(o, "ms",
                             json_integer((gateway_now_ns() - e->since_ns) / NSEC_PER_MSEC));
     write_line(o);
-    json_decref(o);
 }
 
 static bool is_new(const char *what)

@@ -35,7 +35,14 @@ struct log_entry {
     int64_t since_ns; /* for "ms"; 0: none */
 };
 
+/*
+ * One line. Denials beyond a hundred in a second are only counted, and a line of their own tells
+ * how many were ("folded"). What can't be written ends the process, unless the policy says "drop".
+ */
 void log_write(const struct log_entry *e);
+
+/* Writes what was counted last. */
+void log_end(void);
 
 /* words: what the policy says to the guest. Each (what, port) is told once. */
 void log_denial(const struct log_entry *e, const char *words);

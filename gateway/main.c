@@ -204,6 +204,7 @@ int main(int count, char **words)
     channel_send_ready();
     run();
     flows_end();
+    log_end();
     names_end();
     policy_free(gateway.policy);
     return 0;

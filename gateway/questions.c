@@ -56,6 +56,16 @@ static void refuse(const struct question *q, const char *reason, const char *wor
     answer(q, &(struct dns_answer){.rcode = DNS_NXDOMAIN, .blocked = words});
 }
 
+/* There is such a name, but no record of that type that the sandbox may have, or could use. */
+static void answer_nothing(const struct question *q, const struct policy_verdict *v)
+{
+    struct log_entry e = entry_of(q);
+    e.is_allowed = v->action == POLICY_ALLOW;
+    e.reason = e.is_allowed ? NULL : v->reason;
+    log_write(&e);
+    answer_code(q, DNS_NOERROR);
+}
+
 static void limit(const struct question *q, const char *which)
 {
     struct log_entry e = entry_of(q);
@@ -150,7 +160,7 @@ static void judge(const struct question *q)
     else if (v.action == POLICY_ALLOW && q->query.type == DNS_TYPE_A)
         look_up(q);
     else
-        answer_code(q, DNS_NOERROR);
+        answer_nothing(q, &v);
 }
 
 void questions_take(uint64_t id, const uint8_t *query, size_t size)

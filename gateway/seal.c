@@ -12,6 +12,7 @@
 #include <sys/socket.h>
 #include <sys/syscall.h>
 
+/* Without Landlock the sandbox's kernel does not start, unless the user has said that it may. */
 static int begin_landlock(void)
 {
     struct seal_landlock l;

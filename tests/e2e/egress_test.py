@@ -204,6 +204,12 @@ print(json.dumps([query(to, over) for to in ("8.8.8.8", "{EVIL}") for over in (s
         self.assertEqual(self.came_in()["datagrams"], 0)
         self.assertEqual(self.came_in()["connections"], [])
 
+    def test_questions_without_an_answer_are_logged_too(self):
+        self.assertEqual(self.python('[ask(b"api", b"good", b"test", kind=k) for k in (28, 16)]'), [0, 0])
+        self.assertEqual([(d["type"], d["decision"], d.get("reason")) for d in self.decisions("dns")],
+                         [("AAAA", "allow", None), ("TYPE16", "deny", "dns_type")])
+        self.assertEqual(self.came_in()["queries"], [])
+
     def test_d_other_types_have_no_records_and_ask_nobody(self):
         code = """
 def query(kind, edns=b""):
@@ -535,6 +541,14 @@ print(json.dumps([h if isinstance(h, str) else "ok" for h in held]))
         self.assertEqual(self.python(f"[look(n + '.good.test') for n in {names}]", *rules), [[GOOD]] * 3 + ["AGAIN"])
         self.assertEqual(self.decisions("dns")[-1]["reason"], "limit:dns_names")
 
+    def test_a_flood_of_denials_does_not_fill_the_log(self):
+        many = 5000
+        self.python(f"[became('10.0.0.1') for _ in range({many})][-1]")
+        told = [d for d in self.decisions() if d.get("decision") == "deny"]
+        folded = [d["count"] for d in told if d["event"] == "folded"]
+        self.assertEqual(len(told) - len(folded) + sum(folded), many)
+        self.assertLess(len(told), many)
+
     def test_denials_are_told_once_each_and_not_without_end(self):
         self.python("[became('45.33.34.%d' % (n % 100), 80) for n in range(200)]")
         lines = self.errors.splitlines()
@@ -608,6 +622,9 @@ class Documents(Egress):
         self.refused({"rules": [allow], "limits": {"bytes_up": 5}}, "/limits/bytes_up")
         self.refused({"rules": [allow], "limits": {"idle_tcp_s": 5}}, "/limits/idle_tcp_s")
         self.refused({"rules": [allow], "secrets": {"A": {"source": {"env": "A"}, "allow": {"hosts": ["a.test"]}}}}, "/secrets")
+        self.refused({"rules": [allow], "tls": {"min_version": "1.3"}}, "/tls/min_version")
+        self.refused({"rules": [allow], "tls": {"ports": [443]}}, "/tls/ports")
+        self.refused({"rules": [allow], "log": {"level": "requests"}}, "/log/level")
         self.refused({"rules": [allow], "upstream": {"type": "socks5", "address": "proxy.test:1080"}}, "/upstream")
 
     def test_documents_that_are_none(self):
