@@ -58,6 +58,8 @@ static int check_rest(const struct policy_document *d, struct sandbox_error *e)
         {d->tls.mode == POLICY_TLS_TERMINATE, "/tls/mode", "TLS is not terminated"},
         {d->tls.extra_ca_count > 0, "/tls/extra_ca_pem", "TLS is not terminated"},
         {d->tls.client_cert_count > 0, "/tls/client_certs", "TLS is not terminated"},
+        {d->tls.min_version > 0x0303, "/tls/min_version", "TLS is not looked into"},
+        {d->tls.port_count > 0, "/tls/ports", "TLS is not looked into"},
         {d->secret_count > 0, "/secrets", "there are no secrets"},
         {d->upstream, "/upstream", "connections are made directly"},
         {l->bytes_up != POLICY_LIMIT_NONE, "/limits/bytes_up", "bytes have no quota"},
@@ -65,6 +67,7 @@ static int check_rest(const struct policy_document *d, struct sandbox_error *e)
         {l->rate_up != POLICY_LIMIT_NONE, "/limits/rate_up", "bytes have no rate"},
         {l->rate_down != POLICY_LIMIT_NONE, "/limits/rate_down", "bytes have no rate"},
         {!is_idle_default, "/limits/idle_tcp_s", "idle connections are not ended"},
+        {d->log.level == POLICY_LOG_REQUESTS, "/log/level", "requests are not looked into"},
         {d->ingress.host_mask, "/ingress/host_mask", "nothing comes in"},
     };
     for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
