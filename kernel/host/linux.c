@@ -109,7 +109,7 @@ static int receive_directly(struct seccomp_notif *ret)
  * Since Linux 6.11 the last task leaves the filter while it ends, before its pidfd tells so. What
  * the ends of the tasks set off must not be lost, so they are waited for, but not for ever.
  */
-#define DESERTED_NS (2 * NSEC_PER_SEC)
+#define DESERTED_NS (10 * NSEC_PER_SEC)
 static int64_t deserted_until_ns;
 
 static int receive_when_deserted(int64_t deadline_ns)
