@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Secrets in bytes: how their starter hands them to the gateway, in a sealed memory file. In the
+ * order of this machine:
+ *
+ *   "GBSECRET"                      8 bytes
+ *   version, count                  uint32_t each; version 1
+ *   count times
+ *     name, placeholder, value      uint32_t each: their sizes
+ *     the three, without NUL
+ *
+ * and nothing behind it.
+ */
+#pragma once
+
+#include "lib/secret/secrets.h"
+
+#define SECRET_FILE_MAX_BYTES (256 * 1024)
+
+/* Appends it. 0, or as buf_append(). b: BUF_INIT(SECRET_FILE_MAX_BYTES), to be wiped after. */
+int secret_file_write(const struct secret_value *values, size_t count, struct buf *b);
+
+/* Reads it: as secrets_new(); -EINVAL also for what is not as above, or not of this document. */
+int secret_file_parse(const void *data, size_t size, const struct policy_document *document,
+                      struct secrets **ret, struct secret_error *e);
+
+/* Reads the sealed memory file fd, which stays open. As secret_file_parse(); -errno. */
+int secret_file_read(int fd, const struct policy_document *document, struct secrets **ret,
+                     struct secret_error *e);
