@@ -1,87 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sandbox/egress.h"
 
+#include "lib/policy/enforced.h"
 #include "sandbox/spec.h"
-
-#include <stdio.h>
-
-/* What the language has when a document says nothing. */
-#define DEFAULT_IDLE_TCP_S 3600
-
-#define ADVICE "this version of Glovebox can't do it; leave it out"
-
-static int refuse(struct sandbox_error *e, const char *pointer, const char *what)
-{
-    return sandbox_error_set(e, -EOPNOTSUPP, "%s: %s, " ADVICE, pointer, what);
-}
-
-/* Whether it asks for other protocols than TCP by name. */
-static bool asks_for_datagrams(const struct policy_rule *r)
-{
-    return r->is_allow && r->has_protocols && (r->protocols & ~(1u << POLICY_TCP));
-}
-
-static int check_rule(const struct policy_rule *r, size_t i, struct sandbox_error *e)
-{
-    const struct {
-        bool is_asked;
-        const char *field, *what;
-    } rows[] = {
-        {r->tls == POLICY_TLS_TERMINATE, "tls", "TLS is not terminated"},
-        {r->http, "http", "requests are not looked into"},
-        {r->is_raw, "l7", "TLS is not terminated"},
-        {r->allows_connect, "connect", "requests are not looked into"},
-        {r->transform_count > 0, "transforms", "requests are not changed"},
-        {r->dns_type_count > 0, "dns_types", "only addresses are looked up"},
-        {asks_for_datagrams(r), "proto", "only TCP is carried"},
-    };
-    char pointer[64];
-    for (size_t n = 0; n < ARRAY_SIZE(rows); n++) {
-        if (!rows[n].is_asked)
-            continue;
-        snprintf(pointer, sizeof(pointer), "/rules/%zu/%s", i, rows[n].field);
-        return refuse(e, pointer, rows[n].what);
-    }
-    return 0;
-}
-
-static int check_rest(const struct policy_document *d, struct sandbox_error *e)
-{
-    const struct policy_limits *l = &d->limits;
-    bool is_idle_default = l->idle_tcp_s == DEFAULT_IDLE_TCP_S;
-    const struct {
-        bool is_asked;
-        const char *pointer, *what;
-    } rows[] = {
-        {d->dns.is_virtual, "/dns/answer", "addresses are shown as they are"},
-        {d->dns.resolver_count > 8, "/dns/resolvers", "no more than 8 resolvers"},
-        {d->tls.mode == POLICY_TLS_TERMINATE, "/tls/mode", "TLS is not terminated"},
-        {d->tls.extra_ca_count > 0, "/tls/extra_ca_pem", "TLS is not terminated"},
-        {d->tls.client_cert_count > 0, "/tls/client_certs", "TLS is not terminated"},
-        {d->tls.min_version > 0x0303, "/tls/min_version", "TLS is not looked into"},
-        {d->tls.port_count > 0, "/tls/ports", "TLS is not looked into"},
-        {d->secret_count > 0, "/secrets", "there are no secrets"},
-        {d->upstream, "/upstream", "connections are made directly"},
-        {l->bytes_up != POLICY_LIMIT_NONE, "/limits/bytes_up", "bytes have no quota"},
-        {l->bytes_down != POLICY_LIMIT_NONE, "/limits/bytes_down", "bytes have no quota"},
-        {l->rate_up != POLICY_LIMIT_NONE, "/limits/rate_up", "bytes have no rate"},
-        {l->rate_down != POLICY_LIMIT_NONE, "/limits/rate_down", "bytes have no rate"},
-        {!is_idle_default, "/limits/idle_tcp_s", "idle connections are not ended"},
-        {d->log.level == POLICY_LOG_REQUESTS, "/log/level", "requests are not looked into"},
-        {d->ingress.host_mask, "/ingress/host_mask", "nothing comes in"},
-    };
-    for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
-        if (rows[i].is_asked)
-            return refuse(e, rows[i].pointer, rows[i].what);
-    return 0;
-}
 
 int egress_check(const struct policy_document *d, struct sandbox_error *e)
 {
-    int r = 0;
-    for (size_t i = 0; i < d->rule_count && r == 0; i++)
-        r = check_rule(&d->rules[i], i, e);
-    return r == 0 ? check_rest(d, e) : r;
+    struct policy_error wrong;
+    int r = policy_check_enforced(d, &wrong);
+    return r < 0 ? sandbox_error_set(e, r, "%s", wrong.text) : 0;
 }
 
 int sandbox_spec_set_policy(struct sandbox_spec *s, const char *json, size_t size,

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * What of the policy language the gateway does. What a document asks for and it does not do yet is
- * an error at the start, never left out in silence.
+ * Whether the gateway does what a document asks for: lib/policy/enforced.h.
  */
 #pragma once
 
