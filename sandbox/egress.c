@@ -18,7 +18,9 @@ int sandbox_spec_set_policy(struct sandbox_spec *s, const char *json, size_t siz
     struct policy *p = policy_parse(json, size, &wrong);
     if (!p)
         return sandbox_error_set(e, -EINVAL, "%s", wrong.text);
-    int r = egress_check(policy_get_document(p), e);
+    const struct policy_document *d = policy_get_document(p);
+    int r = egress_check(d, e);
+    bool installs_ca = d->tls.installs_ca;
     policy_free(p);
     if (r < 0)
         return r;
@@ -27,5 +29,6 @@ int sandbox_spec_set_policy(struct sandbox_spec *s, const char *json, size_t siz
         return sandbox_error_set(e, -ENOMEM, "out of memory; free some and try again");
     free(s->policy);
     s->policy = copy;
+    s->installs_ca = installs_ca;
     return 0;
 }

@@ -2,6 +2,7 @@
 #include "sandbox/spec.h"
 
 #include "lib/base/control.h"
+#include "lib/base/trust.h"
 #include "lib/seal/report.h"
 
 #include <ctype.h>
@@ -10,6 +11,7 @@
 #include <limits.h>
 #include <linux/magic.h>
 #include <sched.h>
+#include <strings.h>
 #include <sys/stat.h>
 #include <sys/statfs.h>
 #include <sys/statvfs.h>
@@ -376,6 +378,32 @@ static uint64_t count_cpus(const struct sandbox_limits *l)
     return most ? MIN(count, most) : count;
 }
 
+/* By the letters, whatever their case: npm takes its own in either. */
+static bool has_variable(const struct strv *env, const char *name)
+{
+    size_t size = strlen(name);
+    for (size_t i = 0; i < env->count; i++)
+        if (!strncasecmp(env->items[i], name, size) && env->items[i][size] == '=')
+            return true;
+    return false;
+}
+
+/* What the caller says of a variable holds, also that it is empty. */
+static void append_authority(const struct sandbox_spec *s, struct buf *b)
+{
+    buf_append_str(b, "ca=");
+    sandbox_ca_write_pem(s->ca, b);
+    buf_append(b, "", 1);
+    append_number(b, "ca_subject_hash", s->ca->subject_hash);
+    for (size_t i = 0; i < trust_variable_count; i++) {
+        const struct trust_variable *v = &trust_variables[i];
+        if (has_variable(&s->env, v->name))
+            continue;
+        buf_printf(b, "env=%s=%s", v->name, v->value);
+        buf_append(b, "", 1);
+    }
+}
+
 int sandbox_spec_write(const struct sandbox_spec *s, const struct sandbox_controls *controls,
                        struct buf *b, struct sandbox_error *e)
 {
@@ -404,6 +432,8 @@ int sandbox_spec_write(const struct sandbox_spec *s, const struct sandbox_contro
         append_number(b, "null_input", 1);
     if (s->policy)
         append_number(b, "gateway", 1);
+    if (s->ca)
+        append_authority(s, b);
     if (s->trace)
         append_number(b, "trace", 1);
     append_number(b, "cpus", count_cpus(&s->limits));

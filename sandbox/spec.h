@@ -13,6 +13,7 @@
 #include "sandbox/error.h"
 #include "sandbox/limit_table.h"
 #include "sandbox/strv.h"
+#include "sandbox/trust.h"
 
 #define SANDBOX_MOUNTS_MAX         128   /* host folders and tmpfs together */
 #define SANDBOX_WORDS_MAX          60000 /* arguments and variables */
@@ -40,11 +41,13 @@ struct sandbox_spec {
     bool tty;
     unsigned rows, columns;
     bool trace;
-    char *policy;       /* the egress policy, a document; NULL: there is no network */
-    struct strv exempt; /* networks that the operator exempts from the policy's floor */
-    char *egress_log;   /* file to append the gateway's decisions to, or NULL */
-    bool null_input;    /* standard input is the sandbox's own /dev/null */
-    bool join_output;   /* standard output and error are one stream, in the order of the writes */
+    char *policy;                /* the egress policy, a document; NULL: there is no network */
+    struct strv exempt;          /* networks that the operator exempts from the policy's floor */
+    char *egress_log;            /* file to append the gateway's decisions to, or NULL */
+    bool installs_ca;            /* the policy lets its programs trust the gateway's authority */
+    const struct sandbox_ca *ca; /* the authority that they trust, borrowed, or NULL */
+    bool null_input;             /* standard input is the sandbox's own /dev/null */
+    bool join_output; /* standard output and error are one stream, in the order of the writes */
 };
 
 /* All zero bytes are a valid empty specification. */

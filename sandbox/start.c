@@ -107,12 +107,9 @@ static bool make_streams(const struct sandbox_spec *spec, struct sandbox *s, str
     return ends->errors >= 0;
 }
 
-static int make_channels(const struct sandbox_spec *spec, const struct sandbox_controls *controls,
-                         struct sandbox *s, struct ends *ends, struct sandbox_error *e)
+static int make_channels(const struct sandbox_spec *spec, struct sandbox *s, struct ends *ends,
+                         struct sandbox_error *e)
 {
-    int r = make_spec(spec, controls, &ends->spec, e);
-    if (r < 0)
-        return r;
     if (!make_sockets(SOCK_SEQPACKET, &s->control, &ends->control))
         return system_error(e, "control socket");
     if (!make_streams(spec, s, ends) || !make_pipe(&s->log, &ends->log, true))
@@ -214,11 +211,9 @@ int sandbox_start(const struct sandbox_spec *spec, const struct place *place, st
                           .log = -1,
                           .gateway = {.pidfd = -1},
                           .store = {.folder = -1}};
-    struct sandbox_spec own = *spec;
-    own.store = s->store.path;
     int r = store_make(&s->store, spec->store, e);
     if (r == 0)
-        r = make_channels(&own, &place->record.controls, s, &ends, e);
+        r = make_channels(spec, s, &ends, e);
     uint64_t namespaces = jail_namespaces(spec->allow_missing, &s->seal);
     if (r == 0 && spec->policy) {
         const struct gateway_start g = {namespaces, place->registry.name, ends.null, ends.log};
@@ -226,6 +221,11 @@ int sandbox_start(const struct sandbox_spec *spec, const struct place *place, st
         if (r == -EPIPE)
             r = explain_gateway(s, e);
     }
+    struct sandbox_spec own = *spec;
+    own.store = s->store.path;
+    own.ca = spec->installs_ca && s->gateway.ca.size > 0 ? &s->gateway.ca : NULL;
+    if (r == 0)
+        r = make_spec(&own, &place->record.controls, &ends.spec, e);
     if (r == 0)
         r = start_kernel(namespaces, place, s, &ends, e);
     ends_done(&ends);

@@ -3,6 +3,7 @@
 
 #include "lib/base/buf.h"
 #include "lib/base/control.h"
+#include "lib/base/trust.h"
 #include "lib/seal/report.h"
 
 #include <stdio.h>
@@ -167,6 +168,28 @@ static bool take_allow_missing(struct spec *s, const char *name)
     return true;
 }
 
+/* One certificate; what is in it is for the programs to judge. */
+static bool take_ca(struct spec *s, const char *text)
+{
+    static const char begin[] = "-----BEGIN CERTIFICATE-----\n";
+    static const char end[] = "\n-----END CERTIFICATE-----\n";
+    size_t size = strlen(text);
+    if (size > TRUST_PEM_MAX_BYTES || size < sizeof(begin) + sizeof(end) ||
+        strncmp(text, begin, sizeof(begin) - 1) || strcmp(text + size - (sizeof(end) - 1), end))
+        return false;
+    s->ca = text;
+    return true;
+}
+
+static bool take_ca_subject_hash(struct spec *s, const char *text)
+{
+    uint64_t hash;
+    if (!parse_number(text, UINT32_MAX, &hash))
+        return false;
+    s->ca_subject_hash = (uint32_t)hash;
+    return true;
+}
+
 static bool take_record(struct spec *s, const char *key, char *value)
 {
     const struct {
@@ -206,6 +229,10 @@ static bool take_record(struct spec *s, const char *key, char *value)
         return parse_flag(value, &s->null_input);
     if (!strcmp(key, "gateway"))
         return parse_flag(value, &s->has_gateway);
+    if (!strcmp(key, "ca"))
+        return take_ca(s, value);
+    if (!strcmp(key, "ca_subject_hash"))
+        return take_ca_subject_hash(s, value);
     if (!strcmp(key, "rows"))
         return parse_short(value, &s->rows);
     if (!strcmp(key, "columns"))

@@ -46,7 +46,9 @@ struct spec {
     struct spec_tmpfs *tmpfs;
     size_t tmpfs_count;
     bool tty, trace, null_input;
-    bool has_gateway;       /* the channel is open: lib/base/gateway.h */
+    bool has_gateway; /* the channel is open: lib/base/gateway.h */
+    const char *ca;   /* certificate of the authority to trust, PEM; NULL: none */
+    uint32_t ca_subject_hash;
     uint32_t allow_missing; /* bits by enum seal_control */
     bool speculation_barriers;
     unsigned rows, columns;

@@ -6,6 +6,7 @@
 #include "kernel/core/kernel.h"
 #include "kernel/fs/filesystems.h"
 #include "kernel/fs/image/host.h"
+#include "kernel/fs/image/trust.h"
 
 #include <fcntl.h>
 #include <linux/magic.h>
@@ -97,7 +98,8 @@ static int mount_root(const struct spec *spec, struct world *w, struct setup_err
                                                     .hostname = spec->hostname,
                                                     .user_name = "user",
                                                     .uid = 1000,
-                                                    .gid = 1000};
+                                                    .gid = 1000,
+                                                    .has_authority = spec->ca != NULL};
     const struct layer_options options = {
         .type_name = "overlay",
         .lower = is_host ? HOSTFD_NONE : w->image,
@@ -168,6 +170,15 @@ int tree_build(const struct spec *spec, struct world *world, struct setup_error 
     if (r == 0)
         r = mount_tmpfs("/dev/shm", UINT64_MAX, 01777, e);
     return r;
+}
+
+int tree_add_authority(const struct spec *spec, struct setup_error *e)
+{
+    const struct image_trust trust = {spec->ca, spec->ca_subject_hash};
+    if (!spec->ca)
+        return 0;
+    int r = image_trust_add(&trust, vfs_root_mount->super);
+    return r < 0 ? setup_fail(e, -r, "certificates of the image") : 0;
 }
 
 int tree_add_mounts(const struct spec *spec, struct world *world, struct setup_error *e)

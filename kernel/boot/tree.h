@@ -13,5 +13,8 @@
  */
 int tree_build(const struct spec *spec, struct world *world, struct setup_error *e);
 
+/* Makes the image's programs trust the specification's authority, if it has one. */
+int tree_add_authority(const struct spec *spec, struct setup_error *e);
+
 /* What the specification mounts, in its order. */
 int tree_add_mounts(const struct spec *spec, struct world *world, struct setup_error *e);

@@ -61,6 +61,22 @@ struct lower_view {
 int layer_add_lower(struct dentry *parent, const char *name, struct hostfd lower,
                     const struct lower_view *view, struct dentry **ret /* as above */);
 
+/*
+ * Bytes that files from below are shown with behind their own, as if they stood there. Reading
+ * copies nothing; a file that is written or mapped gets a content that has them.
+ */
+struct layer_appendix {
+    const char *text;
+    size_t size;
+    /* Ends of the paths of the files that have it, as "dir/name"; closed by NULL. */
+    const char *const *names;
+};
+
+/* appendix is borrowed for good. What was looked up before is as it was. */
+void layer_set_appendix(struct super *s, const struct layer_appendix *appendix);
+/* One more file has it, whatever its name, if it is a regular one from below. */
+void layer_show_appendix(struct inode *i);
+
 /* A folder of the host, live (fs/hostdir). dir: O_PATH descriptor, taken over. */
 int hostdir_super_new(struct hostfd dir, bool read_only, struct super **ret);
 

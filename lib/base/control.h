@@ -18,6 +18,8 @@
  *   mount.guest=/path  then  mount.host=/path  mount.mode=ro|rw
  *   tmpfs=/path[:BYTES]             trace=1   (trace lines come as CONTROL_TRACE)
  *   gateway=0|1                     there is a gateway, and descriptor 8
+ *   ca=PEM  ca_subject_hash=N       the authority that the gateway shows certificates of, which the
+ *                                   image is to trust: lib/base/trust.h; its variables come as env
  *   null_input=0|1                  the program's standard input is the sandbox's /dev/null
  *   store=/dir                      the sandbox's own folder, where content files are made
  *   allow_missing=NAME              a control of lib/seal/report.h that the host need not have

@@ -5,6 +5,7 @@
  * lies in the text, and every number is in its bounds.
  */
 #include "kernel/boot/spec.h"
+#include "lib/base/trust.h"
 #include "tests/fuzz/input.h"
 
 #include <sys/mman.h>
@@ -28,6 +29,10 @@ static void check(const struct spec *s, size_t size)
     }
     for (size_t i = 0; i < s->tmpfs_count; i++)
         check_string(s, size, s->tmpfs[i].guest, true);
+    if (s->ca) {
+        check_string(s, size, s->ca, false);
+        CHECK(strlen(s->ca) <= TRUST_PEM_MAX_BYTES);
+    }
     CHECK(s->rows <= UINT16_MAX && s->columns <= UINT16_MAX && s->cpus <= UINT16_MAX);
     CHECK(s->limits.rlimit_count <= RLIM_NLIMITS);
     for (size_t i = 0; i < s->limits.rlimit_count; i++) {

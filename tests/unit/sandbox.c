@@ -473,3 +473,78 @@ TEST(namespaces_are_left_out_only_when_the_machine_has_none)
     if (access("/proc/self/ns/net", F_OK) == 0)
         EXPECT_EQ(jail_namespaces(1u << SEAL_NETWORK_NAMESPACE, &r), all);
 }
+
+/* So many bytes that could be a certificate: all zeros in a SEQUENCE. */
+static struct sandbox_ca authority(size_t size)
+{
+    struct sandbox_ca ca = {.size = 0};
+    uint8_t der[SANDBOX_CA_MAX_BYTES] = {0x30, 0x82, (uint8_t)((size - 4) >> 8),
+                                         (uint8_t)(size - 4)};
+    EXPECT_EQ(sandbox_ca_set(&ca, der, size, 0x0a1b2c3d), 0);
+    return ca;
+}
+
+TEST(an_authority_as_text)
+{
+    static const struct {
+        size_t size;
+        const char *last;
+    } rows[] = {{260, "AAAAAAAAAAAAAAAAAAAAAAAAAAA=\n"},
+                {261, "AAAAAAAAAAAAAAAAAAAAAAAAAAAA\n"},
+                {262, "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAA==\n"},
+                {288, "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA\n"}};
+    static const char end[] = "-----END CERTIFICATE-----\n";
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+        struct buf b = BUF_INIT(4096);
+        struct sandbox_ca ca = authority(rows[i].size);
+        sandbox_ca_write_pem(&ca, &b);
+        EXPECT_TRUE(!strncmp(b.data, "-----BEGIN CERTIFICATE-----\nMIIB", 32));
+        EXPECT_EQ(strcspn(b.data + 28, "\n"), 64);
+        char *last = b.data + b.size - strlen(end) - strlen(rows[i].last);
+        EXPECT_STR(last + strlen(rows[i].last), end);
+        EXPECT_EQ(last[-1], '\n');
+        EXPECT_TRUE(!strncmp(last, rows[i].last, strlen(rows[i].last)));
+        buf_done(&b);
+    }
+}
+
+TEST(what_is_no_authority)
+{
+    struct sandbox_ca ca = authority(300);
+    uint8_t der[SANDBOX_CA_MAX_BYTES + 4];
+    memcpy(der, ca.der, SANDBOX_CA_MAX_BYTES);
+    EXPECT_EQ(sandbox_ca_set(&ca, der, 299, 0), -EINVAL);
+    EXPECT_EQ(sandbox_ca_set(&ca, der, 4, 0), -EINVAL);
+    der[2] = SANDBOX_CA_MAX_BYTES >> 8;
+    der[3] = 0;
+    EXPECT_EQ(sandbox_ca_set(&ca, der, SANDBOX_CA_MAX_BYTES + 4, 0), -EINVAL);
+    der[0] = 0x31;
+    EXPECT_EQ(sandbox_ca_set(&ca, der, 300, 0), -EINVAL);
+    EXPECT_EQ(ca.size, 300);
+    EXPECT_EQ(ca.subject_hash, 0x0a1b2c3d);
+    EXPECT_EQ(sandbox_ca_set(&ca, "", 0, 0), 0);
+    EXPECT_EQ(ca.size, 0);
+}
+
+TEST(records_of_an_authority)
+{
+    struct sandbox_spec s = {0};
+    struct sandbox_ca ca = authority(300);
+    EXPECT_TRUE(!strstr(records(&s), "SSL_CERT_FILE") && !strstr(records(&s), ";ca"));
+    s.ca = &ca;
+    EXPECT_EQ(strv_env_set(&s.env, "PIP_CERT", "/mine.pem"), 0);
+    EXPECT_EQ(strv_env_set(&s.env, "NPM_CONFIG_CAFILE", "/mine.pem"), 0);
+    EXPECT_EQ(strv_env_set(&s.env, "CURL_CA_BUNDLE", ""), 0);
+    const char *text = records(&s);
+    EXPECT_TRUE(strstr(text, ";ca=-----BEGIN CERTIFICATE-----\nMII") != NULL);
+    EXPECT_TRUE(strstr(text, "\n-----END CERTIFICATE-----\n;ca_subject_hash=169552957;") != NULL);
+    EXPECT_TRUE(strstr(text, ";env=SSL_CERT_FILE=/etc/ssl/certs/ca-certificates.crt;") != NULL);
+    EXPECT_TRUE(strstr(text, ";env=NODE_EXTRA_CA_CERTS=/usr/local/share/ca-certificates/"
+                             "glovebox-ca.crt;") != NULL);
+    EXPECT_TRUE(strstr(text, "env=PIP_CERT=/mine.pem;") != NULL);
+    EXPECT_TRUE(!strstr(text, "env=PIP_CERT=/etc"));
+    EXPECT_TRUE(!strstr(text, "npm_config_cafile"));
+    EXPECT_TRUE(!strstr(text, "env=CURL_CA_BUNDLE=/etc"));
+    EXPECT_TRUE(!strstr(text, "SSL_CERT_DIR"));
+    sandbox_spec_done(&s);
+}

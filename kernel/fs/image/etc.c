@@ -8,6 +8,7 @@
 #include "kernel/core/kernel.h"
 #include "kernel/fs/image/host.h"
 #include "lib/base/buf.h"
+#include "lib/base/trust.h"
 
 #include <fcntl.h>
 #include <limits.h>
@@ -82,6 +83,8 @@ static int add_sudo(const struct image_host_options *o, struct dentry *etc)
                "/bin\"\n"
                "root ALL=(ALL:ALL) NOPASSWD: ALL\n%s ALL=(ALL:ALL) NOPASSWD: ALL\n",
                o->user_name);
+    for (size_t i = 0; o->has_authority && i < trust_variable_count; i++)
+        buf_printf(&b, "Defaults env_keep += \"%s\"\n", trust_variables[i].name);
     return add_text(etc, "sudoers", 0440, &b);
 }
 

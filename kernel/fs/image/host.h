@@ -24,6 +24,7 @@ struct image_host_options {
     const char *user_name; /* [a-z_][a-z0-9_-]*, at most 32 characters */
     uid_t uid;
     gid_t gid;
+    bool has_authority; /* image_trust_add() follows: sudo keeps its variables */
 };
 
 /*

@@ -2,6 +2,8 @@
 /*
  * Open regular files of the layer. file->private is what mmap was given and keeps open: a struct
  * pinned, or NULL.
+ *
+ * host calls: fstat newfstatat
  */
 #include "kernel/fs/layer/layer.h"
 
@@ -10,13 +12,28 @@ struct pinned {
     bool reader, writer; /* of the inode's content */
 };
 
+/*
+ * A file below may have been replaced since its name was looked up, as bundles of certificates are.
+ * The appendix stands behind what is there now.
+ */
+static int find_appendix(struct inode *i, int fd)
+{
+    struct stat st;
+    if (fstat(fd, &st) < 0)
+        return -errno;
+    i->size = st.st_size + (off_t)layer_appended_bytes(i);
+    return 0;
+}
+
 /* A file below is opened at once, so that open(2) answers what stands in the way. */
 static int layer_open(struct file *f)
 {
     struct layer_node *node = layer_node_of(f->inode);
     bool reads_below = node->lower && !node->content && f->can_read;
     int fd = reads_below ? lower_open(node->lower) : 0;
-    return fd < 0 ? fd : 0;
+    if (fd < 0)
+        return fd;
+    return reads_below && node->appended ? find_appendix(f->inode, fd) : 0;
 }
 
 static void layer_release(struct file *f)
@@ -35,6 +52,27 @@ static void layer_release(struct file *f)
     free(p);
 }
 
+/* Up to the end of the appendix in one: who reads as much as the size says expects all of it. */
+static ssize_t read_below(struct inode *i, struct uio *u, off_t pos)
+{
+    struct layer_node *node = layer_node_of(i);
+    size_t appended = layer_appended_bytes(i);
+    off_t end = i->size - (off_t)appended;
+    ssize_t n = 0;
+    if (pos < end) {
+        int fd = lower_open(node->lower);
+        n = fd < 0 ? fd : content_read_host(fd, u, pos, end);
+    }
+    if (n < 0 || pos + n < end || u->left == 0 || appended == 0)
+        return n;
+    size_t from = (size_t)(pos + n - end);
+    ssize_t more =
+        uio_copy_out(u, layer_of(i)->appendix->text + from, MIN(u->left, appended - from));
+    if (more < 0)
+        return n > 0 ? n : more;
+    return n + more;
+}
+
 static ssize_t layer_read(struct file *f, struct uio *u, off_t *pos, int flags)
 {
     struct inode *i = f->inode;
@@ -43,8 +81,7 @@ static ssize_t layer_read(struct file *f, struct uio *u, off_t *pos, int flags)
     if (node->content) {
         n = content_read(node->content, u, *pos);
     } else if (node->lower && *pos < i->size && u->left > 0) {
-        int fd = lower_open(node->lower);
-        n = fd < 0 ? fd : content_read_host(fd, u, *pos, i->size);
+        n = read_below(i, u, *pos);
     }
     if (n < 0)
         return n;
@@ -145,7 +182,7 @@ static int layer_map(struct file *f, bool shared_writable, struct hostfd *ret)
     struct pinned *p = pinned_of(f);
     if (!p)
         return -ENOMEM;
-    if (!node->content && node->lower && !shared_writable)
+    if (!node->content && node->lower && !node->appended && !shared_writable)
         return map_lower(node->lower, p, ret);
     int r = layer_copy_up(i, true);
     if (r == 0)

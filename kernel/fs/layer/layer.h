@@ -23,6 +23,7 @@
 struct layer {
     struct content_account account;
     uint64_t dev_seen[8]; /* host devices that lower inodes came from, for their numbers */
+    const struct layer_appendix *appendix; /* or NULL */
 };
 
 struct layer_node {
@@ -30,7 +31,8 @@ struct layer_node {
     struct content *content; /* of a regular file that was written */
     char *target;            /* of a symbolic link, once read; counted by layer_set_target() */
     struct xattr_set *xattrs;
-    bool charged; /* counts among the budget's inodes */
+    bool charged;  /* counts among the budget's inodes */
+    bool appended; /* the appendix stands behind the bytes of lower; the inode's size has it */
 };
 
 extern const struct inode_ops layer_ops;
@@ -44,6 +46,12 @@ static inline struct layer *layer_of(const struct inode *i)
 static inline struct layer_node *layer_node_of(const struct inode *i)
 {
     return i->private;
+}
+
+/* Bytes of i's size that are the appendix. */
+static inline size_t layer_appended_bytes(const struct inode *i)
+{
+    return layer_node_of(i)->appended ? layer_of(i)->appendix->size : 0;
 }
 
 /* A new inode of the sandbox's own, charged: -ENOSPC, -ENOMEM. */
@@ -60,6 +68,9 @@ uint64_t layer_lower_ino(struct layer *layer, uint64_t host_dev, uint64_t host_i
 
 /* i's bytes are its own from now on (an empty content when size is 0). */
 int layer_copy_up(struct inode *i, bool keep_bytes);
+
+/* Writes to the end of c: 0, -ENOSPC, -ENOMEM, -EIO. */
+int layer_append_bytes(struct content *c, const char *data, size_t size);
 
 /* Makes i, already a whole inode, what the negative d names. */
 void layer_publish(struct dentry *d, struct inode *i);

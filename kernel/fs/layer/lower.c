@@ -157,6 +157,22 @@ int lower_open(struct lower *l)
     return fd;
 }
 
+bool lower_ends_with(const struct lower *l, const char *end)
+{
+    size_t size = strlen(end);
+    for (; l; l = l->parent) {
+        size_t from = size;
+        while (from > 0 && end[from - 1] != '/')
+            from--;
+        if (strlen(l->name) != size - from || memcmp(l->name, end + from, size - from) != 0)
+            return false;
+        if (from == 0)
+            return true;
+        size = from - 1;
+    }
+    return false;
+}
+
 static bool is_shown(mode_t mode)
 {
     return S_ISREG(mode) || S_ISDIR(mode) || S_ISLNK(mode);

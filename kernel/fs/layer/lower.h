@@ -34,6 +34,9 @@ void lower_put(struct lower *l);
 /* A descriptor of l, good until the next call of this header; or -errno. */
 int lower_open(struct lower *l);
 
+/* Whether the last components of its path, below its root, are those of end: "dir/name". */
+bool lower_ends_with(const struct lower *l, const char *end);
+
 /* The stat of a name in directory l: 0, -ENOENT also for what is not shown (devices, sockets). */
 int lower_stat(struct lower *l, const char *name, struct stat *ret);
 ssize_t lower_readlink(struct lower *link, char *buffer, size_t size);

@@ -71,6 +71,30 @@ int layer_inode_new(struct super *s, mode_t mode, uid_t uid, gid_t gid, struct i
     return 0;
 }
 
+static void show_appendix(struct inode *i)
+{
+    layer_node_of(i)->appended = true;
+    i->size += (off_t)layer_appended_bytes(i);
+    i->blocks = ((uint64_t)i->size + 511) / 512;
+}
+
+static bool has_name_for_appendix(const struct layer_appendix *a, const struct lower *lower)
+{
+    for (const char *const *name = a->names; *name; name++)
+        if (lower_ends_with(lower, *name))
+            return true;
+    return false;
+}
+
+void layer_show_appendix(struct inode *i)
+{
+    struct layer_node *node = layer_node_of(i);
+    if (!S_ISREG(i->mode) || !node->lower || node->appended)
+        return;
+    show_appendix(i);
+    i->keep = true;
+}
+
 struct inode *layer_inode_from(struct super *s, struct lower *lower, const struct stat *st)
 {
     struct inode *i = inode_alloc(s, st->st_mode & (S_IFMT | 07777));
@@ -88,6 +112,9 @@ struct inode *layer_inode_from(struct super *s, struct lower *lower, const struc
     /* Some file systems say 1 for every directory. */
     if (S_ISDIR(st->st_mode))
         i->nlink = lower->view ? 2 : (uint32_t)MAX(st->st_nlink, 2UL);
+    const struct layer_appendix *a = layer_of(i)->appendix;
+    if (a && S_ISREG(st->st_mode) && has_name_for_appendix(a, lower))
+        show_appendix(i);
     return i;
 }
 
@@ -121,6 +148,34 @@ void layer_inode_release(struct inode *i)
     free(node);
 }
 
+int layer_append_bytes(struct content *c, const char *data, size_t size)
+{
+    while (size > 0) {
+        struct uio u;
+        /* Only read from: a uio has one kind of pointer for both directions. */
+        uio_init_kernel(&u, (char *)(uintptr_t)data, size);
+        ssize_t n = content_write(c, &u, c->size);
+        if (n <= 0)
+            return n < 0 ? (int)n : -EIO;
+        data += n;
+        size -= (size_t)n;
+    }
+    return 0;
+}
+
+/* What reads of i give goes into c, which is empty. */
+static int copy_bytes(struct inode *i, struct content *c)
+{
+    size_t appended = layer_appended_bytes(i);
+    int fd = lower_open(layer_node_of(i)->lower);
+    if (fd < 0)
+        return fd;
+    int r = content_copy_from(c, fd, i->size - (off_t)appended);
+    if (r < 0 || appended == 0)
+        return r;
+    return layer_append_bytes(c, layer_of(i)->appendix->text, appended);
+}
+
 int layer_copy_up(struct inode *i, bool keep_bytes)
 {
     struct layer_node *node = layer_node_of(i);
@@ -129,12 +184,7 @@ int layer_copy_up(struct inode *i, bool keep_bytes)
     struct content *c = content_new(&layer_of(i)->account);
     if (!c)
         return -ENOMEM;
-    int r = 0;
-    if (node->lower && keep_bytes && i->size > 0) {
-        r = lower_open(node->lower);
-        if (r >= 0)
-            r = content_copy_from(c, r, i->size);
-    }
+    int r = node->lower && keep_bytes && i->size > 0 ? copy_bytes(i, c) : 0;
     if (r < 0) {
         content_free(c);
         return r;
@@ -142,6 +192,7 @@ int layer_copy_up(struct inode *i, bool keep_bytes)
     node->content = c;
     lower_put(node->lower);
     node->lower = NULL;
+    node->appended = false;
     i->keep = true;
     i->size = c->size;
     return 0;

@@ -56,6 +56,11 @@ static int layer_statfs(struct super *s, struct statfs *ret)
     return 0;
 }
 
+void layer_set_appendix(struct super *s, const struct layer_appendix *appendix)
+{
+    ((struct layer *)s->private)->appendix = appendix;
+}
+
 /* The root: what is below with the mode and owner that were asked for, or an empty directory. */
 static int make_root(struct super *s, struct lower *lower, const struct layer_options *o)
 {
@@ -148,13 +153,10 @@ int layer_add_file(struct dentry *parent, const char *name, mode_t mode, const v
     if (r < 0)
         return r;
     r = layer_copy_up(i, false);
-    while (r == 0 && (size_t)i->size < size) {
-        struct uio u;
-        /* Only read from: a uio has one kind of pointer for both directions. */
-        uio_init_kernel(&u, (char *)(uintptr_t)data + i->size, size - (size_t)i->size);
-        ssize_t n = content_write(layer_node_of(i)->content, &u, i->size);
-        r = n > 0 ? layer_refresh(i) : n < 0 ? (int)n : -EIO;
-    }
+    if (r == 0)
+        r = layer_append_bytes(layer_node_of(i)->content, data, size);
+    if (r == 0)
+        r = layer_refresh(i);
     if (r < 0) {
         inode_put(i);
         return r;
