@@ -43,12 +43,14 @@ struct finder;
 /*
  * The needles are copied. Of equal ones the first counts, with the tags of all. No needles: nothing
  * is found. 0 and *ret, to be freed with finder_free(), which wipes it; -EINVAL: a bound above;
- * -ENOMEM. The memory is as secret_memory.h has it.
+ * -ENOMEM. The memory is as pages.h has it.
  */
 int finder_new(const struct finder_needle *needles, size_t count, struct finder **ret);
 
 /* f may be NULL. */
 void finder_free(struct finder *f);
+
+#define FINDER_PLACES_MAX 8
 
 struct finder_stream {
     uint64_t seen; /* 1 << tag of each needle that was found whole, active or not */
@@ -56,9 +58,18 @@ struct finder_stream {
     const struct finder *finder;
     const struct finder_bytes *replacements;
     uint64_t active;
-    uint64_t taken;             /* bytes */
-    uint64_t from, to;          /* the place to replace that is not out yet: none when equal */
-    uint32_t replacement, node; /* node: as much of a needle as the last bytes are */
+    uint64_t taken; /* bytes */
+    uint32_t node;  /* as much of a needle as the last bytes are */
+    /*
+     * What is to be replaced and can still grow, rising. More than one only while needles are
+     * found within what may become a longer one; when there are more, the last ones are taken for
+     * one, with what is between them.
+     */
+    unsigned place_count;
+    struct finder_place {
+        uint64_t from, to;
+        uint32_t needle;
+    } places[FINDER_PLACES_MAX];
 };
 
 /*

@@ -23,7 +23,7 @@
  *
  * A struct secrets is never changed. To change a value or a policy, make another one; who began
  * with the old one keeps it to its end, as it counts references (not atomically: one thread).
- * Values lie in memory as secret_memory.h has it; what was filled in is in the caller's buffers,
+ * Values lie in memory as pages.h has it; what was filled in is in the caller's buffers,
  * to be wiped with secret_wipe_buf(). Nothing here writes a log, and no error quotes a value.
  */
 #pragma once
@@ -83,8 +83,11 @@ struct secrets_exchange {
     uint64_t allowed;  /* 1 << place in the document: may be filled in */
     uint64_t used;     /* was filled in */
     uint64_t violated; /* its placeholder was found where it may not go */
-    /* What is to be done with the answer: the most that a secret for this host asks, whatever the
-     * request's method and path. Not OFF: ask for "Accept-Encoding: identity". */
+    /*
+     * What is to be done with the answer: the most that a secret for this host asks, whatever the
+     * request's method and path; to be raised to what a transform asks. Not OFF: ask for
+     * "Accept-Encoding: identity".
+     */
     enum policy_scrub scrub;
     /* for secrets_*() */
     struct secrets *secrets;
@@ -127,16 +130,21 @@ int secrets_fill_query(struct secrets_exchange *x, const char *query, struct buf
  */
 int secrets_expand(struct secrets_exchange *x, const char *value, struct buf *out);
 
+/* Looks at a stream for placeholders, however they are written. */
+struct secrets_watch {
+    struct finder_stream plain;
+    struct finder_stream percent, json; /* of what it is when it is decoded */
+    struct secrets_escape {
+        unsigned char bytes[6];
+        unsigned count;
+    } percent_escape, json_escape;
+};
+
 /* The content of a request. */
 struct secrets_body {
     struct secrets_exchange *exchange;
     struct finder_stream fill;
-    struct finder_stream percent, json; /* what it is when it is decoded */
-    struct secrets_escape {
-        unsigned char seen[6];
-        unsigned count;
-    } percent_escape, json_escape;
-    const struct finder_bytes *replacements;
+    struct secrets_watch watch;
 };
 
 /*

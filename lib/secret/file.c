@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "lib/secret/file.h"
+
+#include "lib/secret/pages.h"
+#include "lib/secret/placeholder.h"
+
+#include <stdio.h>
+#include <sys/stat.h>
+
+#define MAGIC          "GBSECRET"
+#define VERSION        1
+#define NAME_MAX_BYTES 64 /* as the policy language has it */
+
+struct head {
+    char magic[8];
+    uint32_t version, count;
+};
+
+struct sizes {
+    uint32_t name, placeholder, value;
+};
+
+struct entry {
+    char name[NAME_MAX_BYTES + 1], placeholder[PLACEHOLDER_MAX_BYTES + 1];
+};
+
+int secret_file_write(const struct secret_value *values, size_t count, struct buf *b)
+{
+    struct head head = {.version = VERSION, .count = (uint32_t)count};
+    memcpy(head.magic, MAGIC, sizeof(head.magic));
+    buf_append(b, &head, sizeof(head));
+    for (size_t i = 0; i < count; i++) {
+        const struct secret_value *v = &values[i];
+        struct sizes sizes = {(uint32_t)strlen(v->name), (uint32_t)strlen(v->placeholder),
+                              (uint32_t)v->size};
+        buf_append(b, &sizes, sizeof(sizes));
+        buf_append(b, v->name, sizes.name);
+        buf_append(b, v->placeholder, sizes.placeholder);
+        buf_append(b, v->value, sizes.value);
+    }
+    return b->failed ? -E2BIG : 0;
+}
+
+static int fail(struct secret_error *e, int error)
+{
+    snprintf(e->text, sizeof(e->text), "secrets: %s; free memory and try again", strerror(-error));
+    return error;
+}
+
+static int refuse(struct secret_error *e, const char *what)
+{
+    snprintf(e->text, sizeof(e->text),
+             "secrets: %s; start programs of one version of Glovebox together", what);
+    return -EINVAL;
+}
+
+struct cursor {
+    const char *at;
+    size_t left;
+};
+
+static const char *take(struct cursor *c, size_t size)
+{
+    const char *at = c->at;
+    if (size > c->left)
+        return NULL;
+    c->at += size;
+    c->left -= size;
+    return at;
+}
+
+/* Copies a text of size bytes into one of capacity with its NUL. False: it isn't one. */
+static bool take_text(struct cursor *c, size_t size, char *ret, size_t capacity)
+{
+    const char *at = size < capacity ? take(c, size) : NULL;
+    if (!at || memchr(at, 0, size))
+        return false;
+    memcpy(ret, at, size);
+    ret[size] = 0;
+    return true;
+}
+
+static bool take_entry(struct cursor *c, struct entry *entry, struct secret_value *ret)
+{
+    struct sizes sizes;
+    const char *at = take(c, sizeof(sizes));
+    if (!at)
+        return false;
+    memcpy(&sizes, at, sizeof(sizes));
+    if (!take_text(c, sizes.name, entry->name, sizeof(entry->name)) ||
+        !take_text(c, sizes.placeholder, entry->placeholder, sizeof(entry->placeholder)) ||
+        !(at = take(c, sizes.value)))
+        return false;
+    *ret = (struct secret_value){entry->name, entry->placeholder, at, sizes.value};
+    return true;
+}
+
+int secret_file_parse(const void *data, size_t size, const struct policy_document *document,
+                      struct secrets **ret, struct secret_error *e)
+{
+    struct cursor c = {data, size};
+    struct head head;
+    struct secret_value values[POLICY_SECRETS_MAX];
+    const char *at = take(&c, sizeof(head));
+    if (!at || memcmp(at, MAGIC, sizeof(head.magic)) != 0)
+        return refuse(e, "this is no file of secrets");
+    memcpy(&head, at, sizeof(head));
+    if (head.version != VERSION || head.count > POLICY_SECRETS_MAX)
+        return refuse(e, "the file is of another version");
+    _cleanup_free_ struct entry *entries = calloc(head.count + 1, sizeof(*entries));
+    if (!entries)
+        return fail(e, -ENOMEM);
+    for (uint32_t i = 0; i < head.count; i++)
+        if (!take_entry(&c, &entries[i], &values[i]))
+            return refuse(e, "the file is cut or damaged");
+    if (c.left > 0)
+        return refuse(e, "the file is longer than it says");
+    return secrets_new(document, values, head.count, ret, e);
+}
+
+static int read_whole(int fd, char *to, size_t size)
+{
+    for (size_t done = 0; done < size;) {
+        ssize_t n = pread(fd, to + done, size - done, (off_t)done);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n <= 0)
+            return n < 0 ? -errno : -EIO;
+        done += (size_t)n;
+    }
+    return 0;
+}
+
+int secret_file_read(int fd, const struct policy_document *document, struct secrets **ret,
+                     struct secret_error *e)
+{
+    struct stat st;
+    int r = fstat(fd, &st) < 0 ? -errno : 0;
+    if (r == 0 && (st.st_size <= 0 || st.st_size > SECRET_FILE_MAX_BYTES))
+        return refuse(e, "this is no file of secrets");
+    char *data = r == 0 ? secret_memory_new((size_t)st.st_size) : NULL;
+    if (r == 0)
+        r = data ? read_whole(fd, data, (size_t)st.st_size) : -ENOMEM;
+    r = r < 0 ? fail(e, r) : secret_file_parse(data, (size_t)st.st_size, document, ret, e);
+    if (data)
+        secret_memory_free(data, (size_t)st.st_size);
+    return r;
+}
