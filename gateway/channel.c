@@ -63,6 +63,39 @@ void channel_send_connected(uint64_t id, int error, int fd)
     send_message(&m, error ? -1 : fd);
 }
 
+static void send_about(enum gateway_type type, uint64_t id, int fd)
+{
+    const struct gateway_message m = {
+        .packet = {.version = GATEWAY_VERSION, .type = type, .id = id}};
+    send_message(&m, fd);
+}
+
+void channel_send_accepted(uint64_t id, int fd)
+{
+    outstanding--;
+    send_about(GATEWAY_ACCEPTED, id, fd);
+}
+
+void channel_send_stop(uint64_t id)
+{
+    send_about(GATEWAY_STOP, id, -1);
+}
+
+void channel_send_direct(uint64_t id, int fd)
+{
+    send_about(GATEWAY_DIRECT, id, fd);
+}
+
+void channel_send_finish(uint64_t id)
+{
+    send_about(GATEWAY_FINISH, id, -1);
+}
+
+void channel_send_reset(uint64_t id)
+{
+    send_about(GATEWAY_RESET, id, -1);
+}
+
 /* Ids rise, and so no flow has the id of another. */
 static void begin_request(const struct gateway_packet *p)
 {
@@ -77,6 +110,8 @@ static void take_message(const struct gateway_message *m)
     switch (m->packet.type) {
     case GATEWAY_RESOLVE:
         begin_request(&m->packet);
+        if (m->packet.data_size > GATEWAY_QUERY_MAX)
+            gateway_fail("the kernel sent a query of %u bytes", m->packet.data_size);
         questions_take(m->packet.id, m->data, m->packet.data_size);
         return;
     case GATEWAY_CONNECT:

@@ -16,5 +16,11 @@ bool channel_read(void);
  */
 void channel_send_ready(void);
 void channel_send_answer(uint64_t id, const uint8_t *answer, size_t size);
-/* fd: the connection, with error 0; stays the caller's. */
+/* fd: the connection, with error 0, or an end of a pair; stays the caller's. */
 void channel_send_connected(uint64_t id, int error, int fd);
+void channel_send_accepted(uint64_t id, int fd);
+/* Of an accepted flow. */
+void channel_send_stop(uint64_t id);
+void channel_send_direct(uint64_t id, int fd);
+void channel_send_finish(uint64_t id);
+void channel_send_reset(uint64_t id);

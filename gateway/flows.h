@@ -1,35 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * TCP connections of the sandbox.
+ * TCP connections of the sandbox: what the channel asks for, and their ends. How one goes: flow.h.
  *
- *   CONNECT --judged--+-- denied -------------------------------------> EACCES
- *                     +-- by address -----------+
- *                     +-- by name -> LOOKING UP +-> DIALLING -> OPEN --CLOSE--> noted, gone
- *                                    each address is judged;   |
- *                                    none left: EACCES         +-> the error of the dial
- *
- * The connected socket goes to the kernel, and a duplicate stays here: to count its bytes, and so
- * that there is something to cut. A flow ends when the kernel says so, or with this process, whose
- * end cuts all.
+ * A duplicate of each connection stays here: to count its bytes, and so that there is something to
+ * cut. A flow ends when the kernel says so, or with this process, whose end cuts all.
  */
 #pragma once
 
 #include "gateway/gateway.h"
 
-#include <poll.h>
-
-#define FLOWS_DIALS_MAX (2 * GATEWAY_OUTSTANDING_MAX)
-
-/* Answers with channel_send_connected(), now or later. */
+/* Answers with channel_send_connected() or channel_send_accepted(), now or later. */
 void flows_connect(const struct gateway_packet *p);
 
 /* The kernel gave the flow up. True: it had had no answer, and gets none. */
 bool flows_close(uint64_t id, bool is_reset);
 
+/* There is another policy: judges each open flow anew, and cuts those it would not allow. */
+void flows_recheck(void);
+
 /* Notes the end of each, and cuts it. */
 void flows_end(void);
 
-/* For the loop: as in names.h. */
-size_t flows_fill_poll(struct pollfd p[FLOWS_DIALS_MAX]);
+/* For the loop: how long to wait at most (-1: for ever), and what to do then. */
 int flows_wait_ms(void);
-void flows_step(const struct pollfd *p, size_t count);
+void flows_step(void);

@@ -5,7 +5,10 @@
  *
  *   channel.c    messages in and out                    seal.c   what this process gives up
  *   questions.c  a DNS query: judged, looked up, answered
- *   flows.c      a connect(2): judged, dialled, handed over, counted, closed
+ *   flows.c      a connect(2): judged, counted, closed; flow.h says how one goes
+ *   dial.c       to the addresses of a name, each of them judged
+ *   between.c    what passes, until it is known to whom it goes; flight.c: its first bytes
+ *   watch.c      what the loop waits for
  *   names.c      look-ups; which names this sandbox was given for which address
  *   log.c        the decision log, and lines for people
  *
@@ -19,9 +22,12 @@
 #include "lib/policy/document.h"
 #include "lib/policy/policy.h"
 
+struct secrets;
+
 struct gateway {
     struct policy *policy;
     const struct policy_document *document;
+    struct secrets *secrets; /* NULL: there are none */
     struct policy_operator operator;
     const char *sandbox; /* its name, for the log */
 };

@@ -9,11 +9,13 @@
 #include "gateway/log.h"
 #include "gateway/names.h"
 #include "gateway/seal.h"
+#include "gateway/watch.h"
 #include "lib/base/buf.h"
 #include "lib/base/map.h"
 
 #include <ifaddrs.h>
 #include <net/if.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -166,6 +168,8 @@ static void start(int count, char **words)
     if (names_start(&why) < 0)
         gateway_fail("name servers: %s; check /etc/resolv.conf", why);
     log_start();
+    if (watch_start() < 0)
+        gateway_fail("epoll: %s; free descriptors", strerror(errno));
     int r = gateway_seal(&why);
     if (r < 0)
         gateway_fail("%s: %s", why, strerror(-r));
@@ -181,20 +185,19 @@ static int earlier(int a, int b)
 
 static void run(void)
 {
-    static struct pollfd p[1 + NAMES_SOCKETS_MAX + FLOWS_DIALS_MAX];
+    struct pollfd p[2 + NAMES_SOCKETS_MAX] = {{.fd = GATEWAY_CHANNEL_FD, .events = POLLIN},
+                                              {.fd = watch_fd(), .events = POLLIN}};
     for (;;) {
-        struct pollfd *names = p + 1;
-        p[0] = (struct pollfd){.fd = GATEWAY_CHANNEL_FD, .events = POLLIN};
+        struct pollfd *names = p + 2;
         size_t name_count = names_fill_poll(names);
-        struct pollfd *dials = names + name_count;
-        size_t dial_count = flows_fill_poll(dials);
-        if (poll(p, 1 + name_count + dial_count, earlier(names_wait_ms(), flows_wait_ms())) < 0)
+        if (poll(p, 2 + name_count, earlier(names_wait_ms(), flows_wait_ms())) < 0)
             continue;
-        /* Before anything is opened or closed: the list is of descriptors. */
-        flows_step(dials, dial_count);
+        if (p[1].revents)
+            watch_step();
         names_step(names, name_count);
         if (p[0].revents && !channel_read())
             return;
+        flows_step();
     }
 }
 

@@ -13,7 +13,7 @@ struct question {
     struct dns_query query;
     char name[POLICY_NAME_MAX_BYTES + 1]; /* canonical */
     size_t size;
-    uint8_t message[GATEWAY_DATA_MAX];
+    uint8_t message[GATEWAY_QUERY_MAX];
 };
 
 static struct rate rate;

@@ -56,7 +56,7 @@ static void end_channel(const char *why)
     kept_count = 0;
     while ((r = list_first(&requests, struct gateway_request, link))) {
         remove_request(r);
-        r->done(r, ENETUNREACH, NULL, 0, HOSTFD_NONE);
+        r->done(r, ENETUNREACH, NULL, HOSTFD_NONE);
     }
     outbound_cut_all();
 }
@@ -126,7 +126,7 @@ static int send_request(struct gateway_request *r, struct gateway_message *m)
 int gateway_resolve(struct gateway_request *r, const uint8_t *query, size_t size)
 {
     struct gateway_message m = {.packet = {.type = GATEWAY_RESOLVE}};
-    if (size > sizeof(m.data))
+    if (size > GATEWAY_QUERY_MAX)
         return -EMSGSIZE;
     m.packet.data_size = (uint16_t)size;
     memcpy(m.data, query, size);
@@ -187,23 +187,35 @@ static struct gateway_request *find_request(uint64_t id)
     return NULL;
 }
 
-/* An answer to what was cancelled meanwhile is dropped; its CLOSE is on the way. */
+static bool is_answer(const struct gateway_message *m)
+{
+    enum gateway_type type = m->packet.type;
+    return type == GATEWAY_ANSWER || type == GATEWAY_CONNECTED || type == GATEWAY_ACCEPTED;
+}
+
+/* Its errors are told to programs: those of Linux only. */
+static bool is_from_gateway(const struct gateway_message *m)
+{
+    enum gateway_type type = m->packet.type;
+    return m->packet.error >= 0 && m->packet.error <= EHWPOISON &&
+           (is_answer(m) || type == GATEWAY_STOP || type == GATEWAY_DIRECT ||
+            type == GATEWAY_FINISH || type == GATEWAY_RESET);
+}
+
+/* What is about something that was given up meanwhile is dropped; its CLOSE is on the way. */
 static void take_message(const struct gateway_message *m, struct hostfd fd)
 {
+    if (!is_answer(m)) {
+        outbound_told(m->packet.id, m->packet.type, fd);
+        return;
+    }
     struct gateway_request *r = find_request(m->packet.id);
     if (!r) {
         hostfd_close(&fd);
         return;
     }
     remove_request(r);
-    r->done(r, m->packet.error, m->data, m->packet.data_size, fd);
-}
-
-/* Its errors are told to programs: those of Linux only. */
-static bool is_reply(const struct gateway_message *m)
-{
-    return (m->packet.type == GATEWAY_ANSWER || m->packet.type == GATEWAY_CONNECTED) &&
-           m->packet.error >= 0 && m->packet.error <= EHWPOISON;
+    r->done(r, m->packet.error, m, fd);
 }
 
 /* False when there is nothing (more) to read. */
@@ -229,7 +241,7 @@ static bool receive_one(void)
         return false;
     }
     struct hostfd fd = {take_descriptor(&h)};
-    if ((h.msg_flags & MSG_TRUNC) || !gateway_is_valid(&m, (size_t)n) || !is_reply(&m)) {
+    if ((h.msg_flags & MSG_TRUNC) || !gateway_is_valid(&m, (size_t)n) || !is_from_gateway(&m)) {
         hostfd_close(&fd);
         end_channel("said what can't be understood");
         return false;
@@ -242,7 +254,12 @@ static void on_ready(struct host_watch *w, uint32_t events)
 {
     if (events & EPOLLOUT)
         send_kept();
-    while (receive_one())
+    gateway_catch_up();
+}
+
+void gateway_catch_up(void)
+{
+    while (hostfd_is_open(watch.fd) && receive_one())
         ;
 }
 

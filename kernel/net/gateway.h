@@ -16,11 +16,11 @@ struct thread;
 struct gateway_request;
 
 /*
- * error: 0 or a positive errno. data: an answer, borrowed. fd: a connected socket, the callee's, or
- * HOSTFD_NONE.
+ * error: 0 or a positive errno. m: the reply, borrowed; NULL when there is none. fd: what came with
+ * it, the callee's, or HOSTFD_NONE.
  */
-typedef void (*gateway_done_fn)(struct gateway_request *r, int error, const uint8_t *data,
-                                size_t size, struct hostfd fd);
+typedef void (*gateway_done_fn)(struct gateway_request *r, int error,
+                                const struct gateway_message *m, struct hostfd fd);
 
 struct gateway_request {
     struct list link;
@@ -44,6 +44,9 @@ int gateway_connect(struct gateway_request *r, const struct inet_endpoint *to,
 
 /* r will not be done any more. Nothing happens when it is no request under way. */
 void gateway_cancel(struct gateway_request *r);
+
+/* Acts on all that has come. Who finds the end of a pair asks here what it means. */
+void gateway_catch_up(void);
 
 /* The connection that came with request `id` was closed; is_reset: it is to be cut off. */
 void gateway_close(uint64_t id, bool is_reset);

@@ -7,6 +7,7 @@
 
 #include "kernel/core/kernel.h"
 #include "kernel/net/gateway.h"
+#include "lib/base/buf.h"
 
 #include <linux/sockios.h>
 #include <netinet/tcp.h>
@@ -14,6 +15,8 @@
 #include <sys/ioctl.h>
 
 #define PIECE_BYTES 65536
+/* Of what a pair holds: the host's socket buffers, by their largest default. */
+#define REST_MAX (1 << 20)
 
 struct outbound {
     struct gateway_request request; /* its id is the flow's */
@@ -21,6 +24,10 @@ struct outbound {
     struct hostfd fd;               /* none while the gateway is asked */
     struct host_watch watch;
     bool is_watched;
+    bool is_pair;     /* the gateway is between */
+    bool is_stopped;  /* and wants no more written into the pair */
+    bool is_finished; /* what is in the pair is the last */
+    struct buf rest;  /* what it held last, to be read first */
     struct list link;
 };
 
@@ -65,6 +72,16 @@ static void on_ready(struct host_watch *w, uint32_t events)
 {
     struct outbound *o = container_of(w, struct outbound, watch);
     uint32_t told = events & (EPOLLERR | EPOLLHUP | EPOLLRDHUP);
+    if (o->is_pair && told) {
+        gateway_catch_up();
+        if (!o->is_pair)
+            return;
+    }
+    /* The end of a pair is one of the connection only if that was said; else something follows. */
+    if (o->is_pair && told && !o->is_finished) {
+        stop_watching(o);
+        return;
+    }
     if (events & (EPOLLERR | EPOLLHUP))
         note_end(o);
     else
@@ -84,17 +101,28 @@ static void set_number(const struct outbound *o, int name)
     setsockopt(o->fd.n, IPPROTO_TCP, name, &value, sizeof(value));
 }
 
-static int take_over(struct outbound *o, struct hostfd fd)
+static int use(struct outbound *o, struct hostfd fd, bool is_pair)
 {
-    struct socket *s = tcp_socket(o->owner);
     o->fd = fd;
+    o->is_pair = is_pair;
     o->watch = (struct host_watch){.fd = fd, .ready = on_ready};
     int r = host_watch_add(&o->watch, 0);
     if (r < 0)
         return r;
     o->is_watched = true;
+    if (is_pair)
+        return 0;
     set_number(o, TCP_NODELAY);
     set_number(o, TCP_CORK);
+    return 0;
+}
+
+static int take_over(struct outbound *o, struct hostfd fd, bool is_pair)
+{
+    struct socket *s = tcp_socket(o->owner);
+    int r = use(o, fd, is_pair);
+    if (r < 0)
+        return r;
     list_append(&flows, &o->link);
     s->state = SOCKET_CONNECTED;
     s->ops = &outbound_ops;
@@ -102,7 +130,7 @@ static int take_over(struct outbound *o, struct hostfd fd)
     return 0;
 }
 
-static void on_connected(struct gateway_request *r, int error, const uint8_t *data, size_t size,
+static void on_connected(struct gateway_request *r, int error, const struct gateway_message *m,
                          struct hostfd fd)
 {
     struct outbound *o = container_of(r, struct outbound, request);
@@ -113,7 +141,7 @@ static void on_connected(struct gateway_request *r, int error, const uint8_t *da
         error = ENOBUFS;
     }
     if (error == 0)
-        error = -take_over(o, fd);
+        error = -take_over(o, fd, m->packet.type == GATEWAY_ACCEPTED);
     else
         hostfd_close(&fd);
     if (error == 0)
@@ -129,6 +157,7 @@ int outbound_begin(struct tcp_socket *t, const struct thread *thread)
         return -ENOBUFS;
     o->owner = t;
     o->fd = HOSTFD_NONE;
+    o->rest = BUF_INIT(REST_MAX);
     o->request.done = on_connected;
     list_init(&o->link);
     list_init(&o->request.link);
@@ -156,8 +185,20 @@ void outbound_end(struct tcp_socket *t, bool is_reset)
         gateway_close(o->request.id, is_reset);
     hostfd_close(&o->fd);
     list_remove(&o->link);
+    buf_done(&o->rest);
     free(o);
     tcp_restore_operations(t);
+}
+
+static void cut(struct outbound *o)
+{
+    struct socket *s = tcp_socket(o->owner);
+    stop_watching(o);
+    shutdown(o->fd.n, SHUT_RDWR);
+    o->is_pair = o->is_stopped = o->is_finished = false;
+    o->owner->reset = true;
+    s->shutdown = SHUTDOWN_BOTH;
+    socket_fail(s, ECONNRESET);
 }
 
 void outbound_cut_all(void)
@@ -165,13 +206,64 @@ void outbound_cut_all(void)
     struct outbound *o;
     list_for_each(o, &flows, link)
     {
-        struct socket *s = tcp_socket(o->owner);
-        stop_watching(o);
-        shutdown(o->fd.n, SHUT_RDWR);
-        o->owner->reset = true;
-        s->shutdown = SHUTDOWN_BOTH;
-        socket_fail(s, ECONNRESET);
+        cut(o);
     }
+}
+
+/* ---- what the gateway says ---- */
+
+/* The gateway has closed its end of the pair: all that it held is there now. */
+static void keep_rest(struct outbound *o)
+{
+    ssize_t n;
+    while ((n = recv(o->fd.n, piece, sizeof(piece), MSG_DONTWAIT)) > 0)
+        buf_append(&o->rest, piece, (size_t)n);
+}
+
+static void go_direct(struct outbound *o, struct hostfd fd)
+{
+    struct socket *s = tcp_socket(o->owner);
+    uint32_t events = o->watch.events;
+    keep_rest(o);
+    stop_watching(o);
+    hostfd_close(&o->fd);
+    o->is_stopped = o->is_finished = false;
+    if (use(o, fd, false) < 0 || o->rest.failed) {
+        cut(o);
+        return;
+    }
+    if (s->shutdown & SHUTDOWN_SEND)
+        shutdown(fd.n, SHUT_WR);
+    arm(o, events);
+    socket_wake(s, SOCKET_READABLE | SOCKET_WRITABLE);
+}
+
+static struct outbound *find_flow(uint64_t id)
+{
+    struct outbound *o;
+    list_for_each(o, &flows, link)
+    {
+        if (o->request.id == id)
+            return o;
+    }
+    return NULL;
+}
+
+void outbound_told(uint64_t id, enum gateway_type type, struct hostfd fd)
+{
+    struct outbound *o = find_flow(id);
+    if (o && type == GATEWAY_FINISH && o->is_pair) {
+        o->is_finished = true;
+    } else if (o && type == GATEWAY_STOP && o->is_pair) {
+        o->is_stopped = true;
+        shutdown(o->fd.n, SHUT_WR);
+    } else if (o && type == GATEWAY_DIRECT && o->is_stopped && hostfd_is_open(fd)) {
+        go_direct(o, fd);
+        return;
+    } else if (o && (type == GATEWAY_RESET || type == GATEWAY_DIRECT)) {
+        cut(o);
+    }
+    hostfd_close(&fd);
 }
 
 static void outbound_release(struct socket *s)
@@ -235,13 +327,15 @@ static ssize_t outbound_send(struct socket *s, struct uio *u, int flags, struct 
         m->signals = true;
         return -EPIPE;
     }
-    while (u->left > 0) {
+    n = o->is_stopped ? -EAGAIN : 0;
+    while (u->left > 0 && n >= 0) {
         n = send_piece(o, u);
         if (n <= 0)
             break;
         sent += n;
     }
-    if (u->left > 0)
+    /* A pair that is shut down is always writable; DIRECT wakes who waits. */
+    if (u->left > 0 && !o->is_stopped)
         arm(o, EPOLLOUT);
     if (sent > 0 || n == 0)
         return sent;
@@ -257,7 +351,9 @@ static ssize_t outbound_send(struct socket *s, struct uio *u, int flags, struct 
 static int count_readable(const struct outbound *o)
 {
     int count = 0;
-    return ioctl(o->fd.n, FIONREAD, &count) < 0 ? 0 : count;
+    if (ioctl(o->fd.n, FIONREAD, &count) < 0)
+        count = 0;
+    return count + (int)o->rest.size;
 }
 
 static ssize_t wait_for_more(struct socket *s, struct received *r)
@@ -265,6 +361,26 @@ static ssize_t wait_for_more(struct socket *s, struct received *r)
     arm(outbound_of(s), EPOLLIN | EPOLLRDHUP);
     r->wait = &s->wait;
     return -EAGAIN;
+}
+
+/* Into piece; as recv(2). */
+static ssize_t take(struct outbound *o, size_t size, int peek)
+{
+    if (o->rest.size == 0) {
+        ssize_t n = recv(o->fd.n, piece, size, MSG_DONTWAIT | peek);
+        if (n != 0 || size == 0 || !o->is_pair)
+            return n;
+        gateway_catch_up(); /* as in on_ready() */
+        if (!o->is_pair)
+            return o->owner->reset ? 0 : take(o, size, peek);
+        errno = EAGAIN;
+        return o->is_finished ? 0 : -1;
+    }
+    size = MIN(size, o->rest.size);
+    memcpy(piece, o->rest.data, size);
+    if (!peek)
+        buf_consume(&o->rest, size);
+    return (ssize_t)size;
 }
 
 static ssize_t outbound_receive(struct socket *s, struct uio *u, int flags, struct received *r)
@@ -275,7 +391,7 @@ static ssize_t outbound_receive(struct socket *s, struct uio *u, int flags, stru
     if (flags & MSG_OOB)
         return -EINVAL;
     size_t size = MIN(u->left, sizeof(piece));
-    ssize_t n = recv(o->fd.n, piece, size, MSG_DONTWAIT | (flags & MSG_PEEK));
+    ssize_t n = take(o, size, flags & MSG_PEEK);
     if (n < 0 && errno == EAGAIN)
         return wait_for_more(s, r);
     /* An error that the watch has seen first; the host tells it once. */
@@ -302,9 +418,15 @@ static uint32_t outbound_poll(struct socket *s, struct poll_table *table)
     struct outbound *o = outbound_of(s);
     struct pollfd p = {.fd = o->fd.n, .events = POLLIN | POLLOUT | POLLRDHUP};
     uint32_t events = s->error ? EPOLLERR : 0;
+    if (o->is_stopped) {
+        arm(o, EPOLLIN);
+        return events | (count_readable(o) > 0 ? SOCKET_READABLE : 0);
+    }
     if (poll(&p, 1, 0) < 0)
         p.revents = 0;
-    if (p.revents & (POLLIN | POLLRDHUP))
+    if (o->is_pair && !o->is_finished && p.revents & (POLLHUP | POLLRDHUP))
+        p.revents = count_readable(o) > 0 ? POLLIN : 0;
+    if (p.revents & (POLLIN | POLLRDHUP) || o->rest.size > 0)
         events |= SOCKET_READABLE;
     else
         arm(o, EPOLLIN | EPOLLRDHUP);

@@ -139,7 +139,7 @@ size_t resolver_answer(const uint8_t *query, size_t size, uint8_t answer[RESOLVE
     }
     bool known = q.class == ns_c_in && is_own_name(q.name);
     unsigned count = 0;
-    *ret_is_foreign = !known && size <= GATEWAY_DATA_MAX;
+    *ret_is_foreign = !known && size <= GATEWAY_QUERY_MAX;
     put_header(query, answer, known ? ns_r_noerror : ns_r_nxdomain);
     put16(answer + 4, 1);
     memcpy(answer + NS_HFIXEDSZ, query + NS_HFIXEDSZ, q.end - NS_HFIXEDSZ);

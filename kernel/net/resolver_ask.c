@@ -15,14 +15,15 @@ struct question {
     uint8_t answer[RESOLVER_ANSWER_MAX]; /* when there is none of the gateway's */
 };
 
-static void on_answer(struct gateway_request *r, int error, const uint8_t *data, size_t size,
+static void on_answer(struct gateway_request *r, int error, const struct gateway_message *m,
                       struct hostfd fd)
 {
     struct question *q = container_of(r, struct question, request);
-    bool is_answer = error == 0 && size >= NS_HFIXEDSZ && size <= RESOLVER_ANSWER_MAX;
+    size_t size = error == 0 ? m->packet.data_size : 0;
+    bool is_answer = size >= NS_HFIXEDSZ && size <= RESOLVER_ANSWER_MAX;
     hostfd_close(&fd);
     if (!q->socket->dead && is_answer)
-        q->give(q->socket, &q->ends, data, size);
+        q->give(q->socket, &q->ends, m->data, size);
     else if (!q->socket->dead)
         q->give(q->socket, &q->ends, q->answer, q->size);
     socket_put(q->socket);

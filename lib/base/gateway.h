@@ -4,20 +4,38 @@
  * one packet below per message, with its data behind it. Both ends hold the other for a stranger's:
  * a packet of another size, version or type is the end of the channel.
  *
- *   kernel    RESOLVE id, query ------->  gateway     a name that is not the sandbox's own
- *             <------- ANSWER id, answer              always one
- *             CONNECT id, address, port, who ------>
- *             <------- CONNECTED id, error            0: a connected TCP socket comes with it,
- * which is flow `id`; the gateway keeps a duplicate CLOSE id, error ------>                 the
- * kernel gives up the flow, or its wish for one; error: ECONNRESET, to cut it off
+ *   RESOLVE id, query               kernel: a name that is not the sandbox's own
+ *   ANSWER id, answer               gateway: always one
  *
- * The kernel chooses the ids, which rise. No more than GATEWAY_OUTSTANDING_MAX of its requests are
- * without an answer. The channel's end cuts every flow, on both sides.
+ *   CONNECT id, address, port, who  kernel: a program wants to
+ *   CONNECTED id, error             gateway: it may not, or could not; or, error 0, a connected TCP
+ *                                   socket comes with it, which is flow `id`
+ *   ACCEPTED id                     gateway, instead: one end of a pair of Unix stream sockets
+ *                                   comes with it, the gateway is between flow `id` and its peer
+ *   CLOSE id, error                 kernel: gives up the flow, or its wish for one. ECONNRESET: it
+ *                                   is to be cut off
+ *
+ * Of a flow that was ACCEPTED:
+ *
+ *   STOP id                         gateway: has seen enough. The kernel writes nothing more into
+ *                                   the pair, shuts its side of it down, and waits for
+ *   DIRECT id                       gateway: the connected TCP socket comes with it. What is still
+ *                                   in the pair comes before what is read from that
+ *   FINISH id                       gateway: the peer has said its last, what is in the pair is
+ *                                   all. Where a pair ends without this, the gateway has ended
+ *   RESET id                        gateway: was cut off, or its peer did
+ *
+ * The gateway keeps a duplicate of each socket. The kernel chooses the ids, which rise. No more
+ * than GATEWAY_OUTSTANDING_MAX of its requests are without an answer. The channel's end cuts every
+ * flow, on both sides.
  *
  * Descriptors that glovebox-gateway is started with (all others closed):
- *   3  the channel; first it sends READY, once nothing more can fail
+ *   3  the channel; first it sends READY, once nothing more can fail, with the certificate (DER) of
+ *      the authority that the sandbox is to trust, or nothing
  *   4  the policy, to read once: lib/policy
  *   5  the decision log, for writing; may be closed
+ *   6  the secrets' values, to read once; may be closed
+ *   7  the socket on which a new policy may come; may be closed
  * Standard error takes lines for the person who started the sandbox.
  */
 #pragma once
@@ -30,11 +48,14 @@
 #define GATEWAY_CHANNEL_FD 3
 #define GATEWAY_POLICY_FD  4
 #define GATEWAY_LOG_FD     5
+#define GATEWAY_SECRETS_FD 6
+#define GATEWAY_CONTROL_FD 7
 
-#define GATEWAY_VERSION         1
+#define GATEWAY_VERSION         2
 #define GATEWAY_OUTSTANDING_MAX 128
-#define GATEWAY_DATA_MAX        512 /* bytes of a query, and of an answer */
-#define GATEWAY_FLOWS_MAX       512
+#define GATEWAY_DATA_MAX        1024 /* bytes of a query, an answer, a certificate */
+#define GATEWAY_QUERY_MAX       512  /* of DNS (RFC 1035, 4.2.1) */
+#define GATEWAY_FLOWS_MAX       12288
 #define GATEWAY_PROGRAM_MAX     16 /* TASK_COMM_LEN */
 
 enum gateway_type {
@@ -46,6 +67,11 @@ enum gateway_type {
     GATEWAY_ANSWER,
     GATEWAY_CONNECTED,
     GATEWAY_READY,
+    GATEWAY_ACCEPTED,
+    GATEWAY_STOP,
+    GATEWAY_DIRECT,
+    GATEWAY_FINISH,
+    GATEWAY_RESET,
 };
 
 struct gateway_packet {

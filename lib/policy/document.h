@@ -248,6 +248,9 @@ struct policy_document {
     struct policy_ingress ingress;
 };
 
+/* Whether a rule has names in it: a domain rule, or one of the group doh-resolvers. */
+bool policy_rule_is_of_names(const struct policy_rule *rule);
+
 /* Whether one of patterns matches name, which is canonical. */
 bool policy_patterns_match(const struct policy_patterns *patterns, const char *name);
 

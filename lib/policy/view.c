@@ -73,7 +73,7 @@ bool policy_view_shows(const struct policy_view *v, bool (*matches)(const void *
     return false;
 }
 
-static bool rule_is_of_names(const struct policy_rule *rule)
+bool policy_rule_is_of_names(const struct policy_rule *rule)
 {
     return rule->to == POLICY_TO_DOMAIN ||
            (rule->to == POLICY_TO_GROUP && rule->groups & 1U << POLICY_GROUP_DOH);
@@ -123,7 +123,7 @@ bool policy_view_has_address(const struct policy_view *v, const struct policy_ru
 
 bool policy_view_is_by_name(const struct policy_view *v, const struct policy_rule *rule)
 {
-    return rule_is_of_names(rule) && !policy_view_has_address(v, rule);
+    return policy_rule_is_of_names(rule) && !policy_view_has_address(v, rule);
 }
 
 static bool is_resolved(const struct policy_flow *f, const char *name)
@@ -157,7 +157,7 @@ static enum policy_answer answer_to(const struct policy_view *v, const struct po
 {
     if (policy_view_has_address(v, rule))
         return POLICY_YES;
-    return rule_is_of_names(rule) ? answer_names(v, rule) : POLICY_NO;
+    return policy_rule_is_of_names(rule) ? answer_names(v, rule) : POLICY_NO;
 }
 
 static enum policy_answer answer_http(const struct policy_view *v, const struct policy_rule *rule)
@@ -211,7 +211,7 @@ enum policy_cause policy_view_near(const struct policy_view *v, const struct pol
     if (answer == POLICY_YES && answer_http(v, rule) == POLICY_NO &&
         v->flow.request.state == POLICY_NAME_GIVEN)
         return POLICY_CAUSE_REQUEST;
-    if (answer == POLICY_NO && has_protocol && has_port && rule_is_of_names(rule)) {
+    if (answer == POLICY_NO && has_protocol && has_port && policy_rule_is_of_names(rule)) {
         struct policy_name name = policy_view_name(v);
         if (name.state != POLICY_NAME_GIVEN || rule_has_name(rule, name.text))
             return POLICY_CAUSE_NAME_MISSING;

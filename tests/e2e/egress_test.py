@@ -52,6 +52,18 @@ def became(host, port=80):
         return s
     s.close()
     return "ok"
+def said(host, port=80, first=b"x", name=""):
+    # what becomes of a connection whose peer is a stranger
+    s = tcp(host, port)
+    if isinstance(s, str):
+        return s
+    try:
+        s.sendall(first)
+        return "data" if s.recv(100) else "end"
+    except OSError as e:
+        return errno.errorcode.get(e.errno, str(e))
+    finally:
+        s.close()
 def look(name):
     try:
         return sorted({a[4][0] for a in socket.getaddrinfo(name, 80, socket.AF_INET, socket.SOCK_STREAM)})
@@ -130,15 +142,16 @@ class Names(Egress):
 
     def test_a1_the_gateway_dials_its_own_resolution(self):
         """The guest says that api.good.test is the attacker's address: that address gets nothing."""
-        found = self.python(f"[look('api.good.test'), became('{EVIL}'), became('{GOOD}')]")
-        self.assertEqual(found, [[GOOD], "EACCES", "ok"])
+        found = self.python(f"[look('api.good.test'), said('{EVIL}'), became('{GOOD}')]")
+        self.assertEqual(found, [[GOOD], "ECONNRESET", "ok"])
         self.assertEqual(self.came_in()["connections"], [f"{GOOD}:80"])
 
     def test_a3_a4_an_address_without_a_name(self):
-        self.assertEqual(self.python(f"[became('{GOOD}'), became('{EVIL}')]"), ["EACCES", "EACCES"])
+        self.assertEqual(self.python(f"[said('{GOOD}'), said('{EVIL}', first=b''), said('{GOOD}', 22)]", allow="*.good.test:80"),
+                         ["ECONNRESET", "ECONNRESET", "EACCES"])
         self.assertEqual(self.came_in()["connections"], [])
         denied = self.decisions("connect")
-        self.assertEqual([d["decision"] for d in denied], ["deny", "deny"])
+        self.assertEqual([d["decision"] for d in denied], ["deny"] * 3)
         self.assertEqual(denied[0]["dst"], GOOD)
         self.assertEqual(denied[0]["program"], "python3")
 
@@ -157,7 +170,7 @@ class Names(Egress):
         self.assertEqual(found, ["ok", "NONAME"])
 
     def test_a9_addresses_of_others_in_an_answer_are_not_taken(self):
-        self.assertEqual(self.python(f"[look('junk.good.test'), became('{EVIL}')]"), [[GOOD], "EACCES"])
+        self.assertEqual(self.python(f"[look('junk.good.test'), said('{EVIL}')]"), [[GOOD], "ECONNRESET"])
 
     def test_a11_a12_b2_names_that_lead_inside(self):
         names = ["lan", "local", "machine", "metadata"]
@@ -397,7 +410,7 @@ while not data.endswith(b"/et\\n"):
         pass
 denied = socket.socket()
 denied.setblocking(False)
-begun = denied.connect_ex(("{EVIL}", 80))
+begun = denied.connect_ex(("169.254.169.254", 80))
 select.select([], [denied], [], 20)
 print(json.dumps([errno.errorcode[first], again in (errno.EALREADY, 0), writable[0][1] & 4, error, errno.errorcode[begun],
                   errno.errorcode[denied.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR)]]))
@@ -411,11 +424,8 @@ peek = s.recv(5, socket.MSG_PEEK), s.recv(5)
 import fcntl, termios
 s.setblocking(False)
 total = 0
-while True:
-    try:
-        total += s.send(b"x" * 1000000)
-    except BlockingIOError:
-        break
+while select.select([], [s], [], 1)[1]:
+    total += s.send(b"x" * 1000000)
 p = select.poll()
 p.register(s, select.POLLOUT | select.POLLIN)
 queued = struct.unpack("i", fcntl.ioctl(s, 0x5411, b"1234"))[0]
@@ -454,7 +464,7 @@ print(json.dumps(data.split()[-1].decode()))
         code = f"""
 look("api.good.test")
 s = socket.socket()
-codes = [s.connect_ex(("{EVIL}", 80)), s.connect_ex(("{GOOD}", 81)), s.connect_ex(("{GOOD}", 80)),
+codes = [s.connect_ex(("10.0.0.1", 80)), s.connect_ex(("{GOOD}", 81)), s.connect_ex(("{GOOD}", 80)),
          s.connect_ex(("{GOOD}", 80))]
 import ctypes
 ctypes.CDLL(None).connect(s.fileno(), b"\\0" * 16, 16)
@@ -665,7 +675,7 @@ print(json.dumps([bad, s.recv(512)[3] & 15]))
 
 
 PACKET = struct.Struct("<IIQiHH16si16s4x")
-RESOLVE, CONNECT, CLOSE, ANSWER, CONNECTED, READY = range(1, 7)
+RESOLVE, CONNECT, CLOSE, ANSWER, CONNECTED, READY, ACCEPTED, STOP, DIRECT, FINISH, RESET = range(1, 12)
 
 
 class Channel(Case):
@@ -688,7 +698,7 @@ class Channel(Case):
         theirs.close()
         os.close(policy)
         self.addCleanup(self.close, process, ours)
-        self.assertEqual(PACKET.unpack(ours.recv(1000))[:2], (1, READY))
+        self.assertEqual(PACKET.unpack(ours.recv(1000))[:2], (2, READY))
         return process, ours
 
     @staticmethod
@@ -699,12 +709,12 @@ class Channel(Case):
         process.wait()
 
     @staticmethod
-    def packet(kind, number, data=b"", version=1, size=None, address="::ffff:45.33.32.10", port=80):
+    def packet(kind, number, data=b"", version=2, size=None, address="::ffff:45.33.32.10", port=80):
         return PACKET.pack(version, kind, number, 0, port, len(data) if size is None else size,
                            socket.inet_pton(socket.AF_INET6, address), 7, b"\x1b[31m" * 3) + data
 
     def test_what_is_no_message_ends_it(self):
-        wrong = [[self.packet(RESOLVE, 1, b"x" * 20, version=2)], [self.packet(RESOLVE, 1, b"x" * 20, size=19)],
+        wrong = [[self.packet(RESOLVE, 1, b"x" * 20, version=1)], [self.packet(RESOLVE, 1, b"x" * 20, size=19)],
                  [self.packet(ANSWER, 1)], [self.packet(READY, 1)], [self.packet(77, 1)], [b"x"], [b"x" * 5000],
                  [self.packet(RESOLVE, 5, b"x" * 20), self.packet(RESOLVE, 5, b"x" * 20)], [self.packet(CONNECT, 0)],
                  [self.packet(RESOLVE, 1, b"x" * 513)]]

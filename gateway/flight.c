@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "gateway/flight.h"
+
+#include "lib/http/head.h"
+
+void flight_init(struct flight *f)
+{
+    *f = (struct flight){.bytes = BUF_INIT(FLIGHT_MAX_BYTES)};
+    tls_hello_init(&f->hello);
+}
+
+void flight_done(struct flight *f)
+{
+    tls_hello_done(&f->hello);
+    buf_done(&f->bytes);
+}
+
+/* ---- HTTP ---- */
+
+static const char *const methods[] = {
+    "GET",   "HEAD",     "POST",      "PUT",   "DELETE", "CONNECT", "OPTIONS", "TRACE",
+    "PATCH", "PROPFIND", "PROPPATCH", "MKCOL", "COPY",   "MOVE",    "LOCK",    "UNLOCK",
+    "QUERY", "REPORT",   "SEARCH",    "MERGE", "LINK",   "UNLINK",  "PURGE",   "SUBSCRIBE",
+};
+
+/* Whether size bytes are a method, or could become one. Servers there are that know "get", too. */
+static bool may_be_method(const char *text, size_t size, bool is_whole)
+{
+    for (size_t i = 0; i < ARRAY_SIZE(methods); i++)
+        if (strncasecmp(text, methods[i], size) == 0 && (!is_whole || !methods[i][size]))
+            return true;
+    return false;
+}
+
+static bool is_token_byte(char c)
+{
+    return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') ||
+           (c && strchr("!#$%&'*+-.^_`|~", c));
+}
+
+static bool is_blank(char c)
+{
+    return c == ' ' || c == '\t' || c == '\v' || c == '\f';
+}
+
+static enum flight_kind look_at_line(const char *line, size_t size)
+{
+    const char *end = memchr(line, '\n', size);
+    if (!end)
+        return size > HTTP_LINE_MAX_BYTES ? FLIGHT_OTHER : FLIGHT_MORE;
+    return memmem(line, (size_t)(end - line), "HTTP/1.", 7) ? FLIGHT_HTTP : FLIGHT_OTHER;
+}
+
+/*
+ * "METHOD TARGET HTTP/1.x", in any form that a lenient server takes for it. Waiting may not cost
+ * other protocols anything, so only what begins as HTTP does is waited for: a known method, or any
+ * word before what can be a target.
+ */
+static enum flight_kind find_request_line(const struct buf *b)
+{
+    const char *at = b->data, *end = b->data + b->size;
+    while (at < end && at - b->data < 2 * HTTP_EMPTY_LINES_MAX && (*at == '\r' || *at == '\n'))
+        at++;
+    const char *method = at;
+    while (at < end && at - method <= HTTP_METHOD_MAX_BYTES && is_token_byte(*at))
+        at++;
+    size_t size = (size_t)(at - method);
+    if (at == end)
+        return may_be_method(method, size, false) ? FLIGHT_MORE : FLIGHT_OTHER;
+    if (size == 0 || !is_blank(*at))
+        return FLIGHT_OTHER;
+    while (at < end && is_blank(*at))
+        at++;
+    bool is_target = at < end && (*at == '/' || *at == '*' || *at == 'h' || *at == 'H');
+    if (!is_target && !may_be_method(method, size, true))
+        return FLIGHT_OTHER;
+    return look_at_line(method, (size_t)(end - method));
+}
+
+/* ---- any ---- */
+
+static enum flight_kind look(struct flight *f)
+{
+    size_t taken = 0;
+    enum tls_hello_progress p =
+        tls_hello_take(&f->hello, f->bytes.data + f->seen, f->bytes.size - f->seen, &taken);
+    f->seen += taken;
+    switch (p) {
+    case TLS_HELLO_DONE:
+        return FLIGHT_TLS;
+    case TLS_HELLO_MALFORMED:
+        return FLIGHT_TLS_BROKEN;
+    case TLS_HELLO_NOT_TLS:
+        return find_request_line(&f->bytes);
+    case TLS_HELLO_MORE:
+        break;
+    }
+    return FLIGHT_MORE;
+}
+
+enum flight_kind flight_take(struct flight *f, const void *data, size_t size)
+{
+    if (buf_append(&f->bytes, data, size) < 0)
+        f->kind = FLIGHT_TLS_BROKEN;
+    else if (f->kind == FLIGHT_MORE && f->bytes.size > 0)
+        f->kind = look(f);
+    return f->kind;
+}
+
+enum flight_kind flight_end(struct flight *f)
+{
+    if (f->kind == FLIGHT_MORE)
+        f->kind =
+            f->seen > 0 && f->hello.progress == TLS_HELLO_MORE ? FLIGHT_TLS_BROKEN : FLIGHT_OTHER;
+    return f->kind;
+}
