@@ -102,7 +102,8 @@ static int check_placeholders(const struct secret_value *values, size_t count,
                               "its placeholder is part of that of %.64s; write another one",
                               other->name);
             if (has_part(other->value, other->size, placeholder, size) ||
-                has_part(placeholder, size, other->value, other->size))
+                (other->size >= SECRET_LEAST_BYTES &&
+                 has_part(placeholder, size, other->value, other->size)))
                 return refuse(e, values[i].name,
                               "its placeholder and the value of %.64s are part of each other; "
                               "write another placeholder",
