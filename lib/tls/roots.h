@@ -6,8 +6,7 @@
  * Held as DER with an index by subject. An authority is parsed when the first server's
  * certificate names it, and stays parsed, so memory follows the authorities in use.
  *
- * What is in a bundle and no certificate is skipped, as are certificates that don't parse; a bundle
- * without a single one that does is an error.
+ * What is in a bundle and no certificate is skipped; a bundle without a single one is an error.
  */
 #pragma once
 

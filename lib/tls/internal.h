@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+/* What the files of this folder that stand on OpenSSL share. */
+#pragma once
+
+#include "lib/base/base.h"
+#include "lib/tls/authority.h"
+#include "lib/tls/roots.h"
+
+#include <openssl/ssl.h>
+
+/*
+ * Makes OpenSSL ready, once in a process: without its configuration file, and with an allocator
+ * that wipes what is freed. 0 or -ENOMEM. Before anything else that calls OpenSSL.
+ */
+int tls_openssl_start(void);
+
+/* What both directions have in common. NULL: no memory. */
+SSL_CTX *tls_openssl_new_context(const SSL_METHOD *method);
+
+/* Who a certificate is for. */
+struct tls_identity {
+    const char *name; /* borrowed */
+    uint8_t address[16];
+    size_t address_size; /* 0: it is a host name; 4 or 16 */
+};
+
+/* False when name is neither an address nor [A-Za-z0-9._-], of at most 253 bytes. */
+bool tls_identity_parse(const char *name, struct tls_identity *ret);
+
+/* Certificates as authority.h describes them; NULL when there is no memory. */
+X509 *tls_certificate_new_authority(EVP_PKEY *key, const char *sandbox_name, int64_t now_s);
+X509 *tls_certificate_new_leaf(EVP_PKEY *key, const struct tls_identity *identity, X509 *authority,
+                               EVP_PKEY *authority_key, int64_t now_s);
+
+/* A server that shows a leaf for identity; a client that trusts the roots. NULL: no memory. */
+SSL *tls_authority_new_server(struct tls_authority *a, const struct tls_identity *identity,
+                              int64_t now_s);
+SSL *tls_roots_new_client(const struct tls_roots *r);
