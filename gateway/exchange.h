@@ -39,6 +39,7 @@ struct exchange_record {
     const char *const *secrets;  /* names of those that went out */
     size_t secret_count;
     const char *violation; /* the name of the secret whose placeholder went where it may not */
+    enum policy_violation violation_action; /* TERMINATE: the sandbox is to be ended */
 };
 
 struct exchange_setup {
@@ -48,8 +49,8 @@ struct exchange_setup {
      */
     const struct policy_flow *evidence;
     /*
-     * By which name the flow is, or is to be, dialled; with is_tls the server was verified for it.
-     * "": by address. Copied.
+     * By which name the flow was dialled; with is_tls the server was verified for it. "": by
+     * address, or, when it is not dialled yet, the first request's verdict decides. Copied.
      */
     const char *name;
     /* The address that the server was dialled at; NULL: it is not dialled yet. */
@@ -97,9 +98,9 @@ enum exchange_end exchange_server_end(const struct exchange *x);
 bool exchange_is_over(const struct exchange *x);
 
 /*
- * A flow without a server so far: how to dial it, once a request was allowed. By name: by the one
- * of the set-up, or the one that the request's verdict gave, exchange_name(). Each address is still
- * to be judged with policy_judge_candidate().
+ * A flow without a server so far: how to dial it, once a request was allowed. By name: by
+ * exchange_name(), and each address is still to be judged with policy_judge_candidate(). By
+ * address: at exactly the flow's.
  */
 enum exchange_dial { EXCHANGE_DIAL_NOTHING, EXCHANGE_DIAL_NAME, EXCHANGE_DIAL_ADDRESS };
 enum exchange_dial exchange_wants_server(const struct exchange *x);

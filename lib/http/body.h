@@ -44,11 +44,11 @@ struct http_body {
     uint64_t content_bytes;      /* given so far */
     struct http_field *trailers; /* after HTTP_DONE of a chunked body; borrowed */
     size_t trailer_count;
+    uint64_t left_bytes; /* behind the slice: of the chunk, or of content with a length */
     /* for http_body_take() */
     enum http_progress progress;
     enum http_body_kind kind;
     uint64_t max_bytes;
-    uint64_t left_bytes; /* of the content, or of the chunk */
     enum http_chunk_state state;
     unsigned digits, extension_bytes;
     struct http_lines lines;

@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * An exchange from within. Not for other files than exchange_*.c and request_*.c.
+ *
+ *   exchange.c           bytes in, ends, deadlines
+ *   exchange_request.c   a request: judged, changed, written, its content
+ *   exchange_response.c  what answers it
+ *   exchange_answer.c    answers of our own, the ends that follow from them, records
+ *   exchange_judge.c     what the policy says of a request
+ *   exchange_secrets.c   secrets in requests, and out of responses
+ *   exchange_fields.c, exchange_body.c   parts of messages
+ */
+#pragma once
+
+#include "gateway/exchange.h"
+#include "gateway/exchange_body.h"
+#include "gateway/exchange_fields.h"
+#include "lib/secret/secrets.h"
+
+/* Of either buffer of what is to be sent: EXCHANGE_OUT_BYTES, and a head or what has been made of
+ * one piece of content. */
+#define EXCHANGE_OUT_MAX_BYTES (8 * 1024 * 1024)
+
+/* Of content that goes through what fills in or scrubs: a byte may become several thousand. */
+#define EXCHANGE_PIECE_BYTES ((size_t)1024)
+
+enum request_state {
+    REQUEST_HEAD,
+    REQUEST_BODY,
+    REQUEST_SENT, /* the next one waits for the response to this one */
+};
+
+enum response_state {
+    RESPONSE_NONE, /* no request is out: nothing may come */
+    RESPONSE_HEAD,
+    RESPONSE_BODY,
+    RESPONSE_DONE, /* before its request was complete */
+};
+
+/* What is decided of a request. */
+struct decision {
+    unsigned status; /* to refuse it with; 0: it is allowed */
+    char reason[POLICY_REASON_MAX_BYTES];
+    const char *words; /* for the guest, when it is refused; borrowed from the policy */
+    int rule;          /* that allowed it, or -1 */
+    bool would_deny;   /* only to be logged: no rule applies to it */
+};
+
+struct exchange {
+    struct exchange_setup setup;
+    char name[POLICY_NAME_MAX_BYTES + 1]; /* "": by address */
+    bool is_dialled;
+    struct in6_addr address; /* at which */
+    enum exchange_dial dial; /* of a flow that has no server yet */
+    struct buf to_guest, to_server;
+    enum exchange_end guest_end, server_end;
+    bool is_opaque, guest_has_ended, server_has_ended;
+    bool is_used;                               /* a request was answered */
+    int64_t active_ns, request_ns, response_ns; /* the last byte; the first of a head, or 0 */
+
+    enum request_state request_state;
+    struct http_request_parser request;
+    struct http_body request_content;
+    struct exchange_body request_body;
+    const char *upgrade; /* that was asked for, or NULL */
+    bool drops_trailers;
+
+    enum response_state response_state;
+    struct http_response_parser response;
+    struct http_body response_content;
+    struct exchange_body response_body;
+    bool closes; /* after this response */
+
+    struct secrets_exchange secrets;        /* from the request's head to the record */
+    const struct policy_document *document; /* that secrets is of; lives as long */
+    enum policy_scrub scrub;
+    struct secrets_body filled;
+    struct secrets_scrub scrubbed;
+    bool fills, scrubs; /* content goes through one of them */
+    bool has_secrets;   /* secrets is begun */
+    struct buf made;    /* what came out of them */
+
+    /* for the record */
+    bool is_recording;
+    char authority[HTTP_HOST_MAX_BYTES + 8];
+    unsigned status;
+    bool is_allowed, would_deny;
+    char reason[POLICY_REASON_MAX_BYTES];
+    char rule[POLICY_ID_MAX_BYTES + 1];
+    uint64_t guest_tx, guest_rx;
+    const char *violation;
+    enum policy_violation violation_action;
+};
+
+/* ---- exchange_request.c ---- */
+
+/* Takes a part of data; 0: nothing more for now. */
+size_t exchange_request_take(struct exchange *x, const char *data, size_t size);
+void exchange_request_end(struct exchange *x);
+
+/* ---- exchange_response.c ---- */
+
+size_t exchange_response_take(struct exchange *x, const char *data, size_t size);
+void exchange_response_end(struct exchange *x);
+
+/* ---- exchange_answer.c ---- */
+
+/* The message is wrong, or not allowed: answered where that can still be, and then the end. */
+void exchange_refuse(struct exchange *x, unsigned status, const char *reason, const char *words);
+void exchange_refuse_error(struct exchange *x, enum http_error e);
+/* No response can be had: 502, or 504. */
+void exchange_fail(struct exchange *x, unsigned status, const char *reason, const char *words);
+
+/* Of both sides; never back. */
+void exchange_close(struct exchange *x, enum exchange_end guest, enum exchange_end server);
+
+/* The request and its response are over: the record, and all is forgotten. */
+void exchange_finish(struct exchange *x);
+
+/* ---- exchange_judge.c ---- */
+
+/* Judges a request, whose fields are what will go out. Sets how to dial, where that is open. */
+void exchange_judge(struct exchange *x, const struct http_request *r, struct decision *ret);
+
+/* The request as transforms see it; fields has room for r->field_count + 2. */
+struct policy_request exchange_policy_request(const struct exchange *x,
+                                              const struct http_request *r,
+                                              struct policy_field *fields);
+
+/* ---- exchange_secrets.c ---- */
+
+/* The request is allowed: what it may have. */
+void exchange_secrets_begin(struct exchange *x, const struct http_request *r,
+                            const struct decision *d);
+void exchange_secrets_end(struct exchange *x);
+
+/* False: the request has a placeholder that may not go there. */
+bool exchange_secrets_check(struct exchange *x, const struct http_request *r);
+void exchange_secrets_refuse(struct exchange *x);
+
+/* Fills in fields, and the query into query: *ret_query, unless there is nothing to fill in. 0, or
+ * a negative error. */
+int exchange_secrets_fill(struct exchange *x, struct exchange_fields *fields, const char *query,
+                          struct buf *filled, const char **ret_query);
+
+/* From now on content goes through what fills in, or what scrubs: framing becomes what is written.
+ */
+void exchange_secrets_fill_content(struct exchange *x, const struct http_request *r,
+                                   struct http_framing *framing);
+void exchange_secrets_scrub_content(struct exchange *x, struct http_framing *framing);
+
+/* A slice that came, and its end. 0, or a negative error; -EACCES: a violation. */
+int exchange_secrets_request(struct exchange *x, const struct http_slice *slice);
+int exchange_secrets_request_end(struct exchange *x);
+int exchange_secrets_response(struct exchange *x, const struct http_slice *slice);
+int exchange_secrets_response_end(struct exchange *x);
+
+/* Scrubs values of fields. */
+int exchange_secrets_scrub(struct exchange *x, struct exchange_fields *fields);
