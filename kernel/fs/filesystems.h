@@ -5,6 +5,7 @@
 #pragma once
 
 #include "kernel/fs/vfs.h"
+#include "lib/base/buf.h"
 
 /* Shared budget of the private layer and all tmpfs of the sandbox; -ENOSPC past it. */
 struct storage_budget {
@@ -70,6 +71,13 @@ struct layer_appendix {
     size_t size;
     /* Ends of the paths of the files that have it, as "dir/name"; closed by NULL. */
     const char *const *names;
+    /*
+     * The same for files in a format that nothing can be appended to. Such a one is rewritten when
+     * it is opened first: rewrite puts what it is to be into ret and answers 0; or something else,
+     * and it stays what it is.
+     */
+    const char *const *rewritten_names;
+    int (*rewrite)(const struct layer_appendix *a, const void *data, size_t size, struct buf *ret);
 };
 
 /* appendix is borrowed for good. What was looked up before is as it was. */

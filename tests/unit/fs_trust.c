@@ -20,7 +20,8 @@
 static void start_with_appendix(void)
 {
     static const char *const names[] = {"lib/roots.pem", NULL};
-    static const struct layer_appendix tail = {"+tail", 5, names};
+    static const char *const none[] = {NULL};
+    static const struct layer_appendix tail = {"+tail", 5, names, none, NULL};
     mkdir("lower", 0755);
     mkdir("lower/lib", 0755);
     mkdir("lower/mylib", 0755);
@@ -197,6 +198,33 @@ TEST(debian)
     expect_hashed();
     EXPECT_TRUE(strstr(fs_read_file("etc/profile.d/glovebox-ca.sh"),
                        "\nexport CURL_CA_BUNDLE=\"${CURL_CA_BUNDLE-" TRUST_BUNDLE "}\"\n"));
+}
+
+TEST(java)
+{
+    static const char store[] = "\xfe\xed\xfe\xed\0\0\0\2\0\0\0\0"
+                                "\xe2\x68\x6e\x45\xfb\x43\xdf\xa4\xd9\x92"
+                                "\xdd\x41\xce\xb6\xb2\x1c\x63\x30\xd7\x92";
+    struct file *f;
+    char bytes[512] = {0};
+    below("usr/lib/jvm/java/lib/security");
+    below("usr/lib/jvm/other/lib/security");
+    int fd = open("lower/usr/lib/jvm/java/lib/security/cacerts", O_CREAT | O_WRONLY, 0644);
+    ASSERT_EQ(write(fd, store, sizeof(store) - 1), (ssize_t)sizeof(store) - 1);
+    close(fd);
+    host_write("lower/usr/lib/jvm/other/lib/security/cacerts", "of no kind that is known");
+    fs_start_over("lower");
+    trust();
+    uint64_t before = fs_budget.used_bytes;
+    EXPECT_EQ(size_of("usr/lib/jvm/java/lib/security/cacerts"), sizeof(store) - 1);
+    EXPECT_EQ(fs_budget.used_bytes, before);
+    ASSERT_EQ(fs_open("usr/lib/jvm/java/lib/security/cacerts", O_RDONLY, 0, &f), 0);
+    EXPECT_EQ(fs_pread(f, bytes, sizeof(bytes), 0), 72);
+    EXPECT_EQ(memcmp(bytes + 8, "\0\0\0\1\0\0\0\2\0\x0bglovebox-ca", 21), 0);
+    file_put(f);
+    EXPECT_EQ(size_of("usr/lib/jvm/java/lib/security/cacerts"), 72);
+    EXPECT_STR(fs_read_file("usr/lib/jvm/other/lib/security/cacerts"), "of no kind that is known");
+    EXPECT_STR(fs_read_file("usr/lib/jvm/other/lib/security/cacerts"), "of no kind that is known");
 }
 
 TEST(fedora)

@@ -2,6 +2,7 @@
 #include "kernel/fs/image/trust.h"
 
 #include "kernel/core/kernel.h"
+#include "kernel/fs/image/keystore.h"
 #include "lib/base/buf.h"
 #include "lib/base/trust.h"
 
@@ -29,6 +30,9 @@ static const char *const bundles[] = {
     "stripe/data/ca-certificates.crt",
     NULL,
 };
+
+/* Java's, wherever a JDK is; those of systems, to which many of them are links. */
+static const char *const keystores[] = {"security/cacerts", "java/cacerts", NULL};
 
 static struct walk_base kernel_base(void)
 {
@@ -184,6 +188,12 @@ static int add_certificates(const struct image_trust *t, struct super *s)
     return r == 0 ? add_hashed(t, s) : r;
 }
 
+static int rewrite_keystore(const struct layer_appendix *a, const void *data, size_t size,
+                            struct buf *ret)
+{
+    return keystore_add(data, size, a->text + 1, ret);
+}
+
 static int report(int r, const char *place)
 {
     if (r < 0 && r != -ENOMEM)
@@ -195,14 +205,16 @@ static int report(int r, const char *place)
 
 int image_trust_add(const struct image_trust *trust, struct super *s)
 {
-    static struct layer_appendix appendix;
+    static struct layer_appendix appendix = {
+        .names = bundles, .rewritten_names = keystores, .rewrite = rewrite_keystore};
     static struct buf text;
     text = BUF_INIT(FILES_MAX);
-    /* The last line of what stands before may have no end. */
+    /* The last line of what stands before may have no end; rewrite_keystore() knows of it. */
     int r = buf_printf(&text, "\n%s", trust->certificate);
     if (r < 0)
         return r;
-    appendix = (struct layer_appendix){text.data, text.size, bundles};
+    appendix.text = text.data;
+    appendix.size = text.size;
     layer_set_appendix(s, &appendix);
     r = report(add_sources(trust, s), TRUST_CERTIFICATE);
     if (r == 0)

@@ -29,6 +29,8 @@ static int find_appendix(struct inode *i, int fd)
 static int layer_open(struct file *f)
 {
     struct layer_node *node = layer_node_of(f->inode);
+    if (node->to_rewrite)
+        layer_rewrite(f->inode);
     bool reads_below = node->lower && !node->content && f->can_read;
     int fd = reads_below ? lower_open(node->lower) : 0;
     if (fd < 0)

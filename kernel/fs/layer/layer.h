@@ -31,8 +31,9 @@ struct layer_node {
     struct content *content; /* of a regular file that was written */
     char *target;            /* of a symbolic link, once read; counted by layer_set_target() */
     struct xattr_set *xattrs;
-    bool charged;  /* counts among the budget's inodes */
-    bool appended; /* the appendix stands behind the bytes of lower; the inode's size has it */
+    bool charged;    /* counts among the budget's inodes */
+    bool appended;   /* the appendix stands behind the bytes of lower; the inode's size has it */
+    bool to_rewrite; /* and for this one, that is not enough */
 };
 
 extern const struct inode_ops layer_ops;
@@ -68,6 +69,9 @@ uint64_t layer_lower_ino(struct layer *layer, uint64_t host_dev, uint64_t host_i
 
 /* i's bytes are its own from now on (an empty content when size is 0). */
 int layer_copy_up(struct inode *i, bool keep_bytes);
+
+/* Before the first byte of i, which is to_rewrite, is looked at. */
+void layer_rewrite(struct inode *i);
 
 /* Writes to the end of c: 0, -ENOSPC, -ENOMEM, -EIO. */
 int layer_append_bytes(struct content *c, const char *data, size_t size);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * Inodes of the layer: making, changing and freeing them.
+ *
+ * host calls: pread64
  */
 #include "kernel/fs/layer/layer.h"
 
@@ -12,6 +14,8 @@
  */
 #define INO_BITS 48
 #define INO_MASK ((1ULL << INO_BITS) - 1)
+
+#define REWRITE_MAX_BYTES (4UL << 20)
 
 static uint64_t ino_secret(void)
 {
@@ -78,12 +82,11 @@ static void show_appendix(struct inode *i)
     i->blocks = ((uint64_t)i->size + 511) / 512;
 }
 
-static bool has_name_for_appendix(const struct layer_appendix *a, const struct lower *lower)
+static bool is_one_of(const struct lower *lower, const char *const *names)
 {
-    for (const char *const *name = a->names; *name; name++)
-        if (lower_ends_with(lower, *name))
-            return true;
-    return false;
+    while (*names && !lower_ends_with(lower, *names))
+        names++;
+    return *names != NULL;
 }
 
 void layer_show_appendix(struct inode *i)
@@ -113,8 +116,11 @@ struct inode *layer_inode_from(struct super *s, struct lower *lower, const struc
     if (S_ISDIR(st->st_mode))
         i->nlink = lower->view ? 2 : (uint32_t)MAX(st->st_nlink, 2UL);
     const struct layer_appendix *a = layer_of(i)->appendix;
-    if (a && S_ISREG(st->st_mode) && has_name_for_appendix(a, lower))
-        show_appendix(i);
+    if (a && S_ISREG(st->st_mode)) {
+        layer_node_of(i)->to_rewrite = is_one_of(lower, a->rewritten_names);
+        if (is_one_of(lower, a->names))
+            show_appendix(i);
+    }
     return i;
 }
 
@@ -176,6 +182,18 @@ static int copy_bytes(struct inode *i, struct content *c)
     return layer_append_bytes(c, layer_of(i)->appendix->text, appended);
 }
 
+/* i's bytes are those of c from now on. */
+static void take_content(struct inode *i, struct content *c)
+{
+    struct layer_node *node = layer_node_of(i);
+    node->content = c;
+    lower_put(node->lower);
+    node->lower = NULL;
+    node->appended = node->to_rewrite = false;
+    i->keep = true;
+    layer_refresh(i);
+}
+
 int layer_copy_up(struct inode *i, bool keep_bytes)
 {
     struct layer_node *node = layer_node_of(i);
@@ -189,13 +207,44 @@ int layer_copy_up(struct inode *i, bool keep_bytes)
         content_free(c);
         return r;
     }
-    node->content = c;
-    lower_put(node->lower);
-    node->lower = NULL;
-    node->appended = false;
-    i->keep = true;
-    i->size = c->size;
+    take_content(i, c);
     return 0;
+}
+
+/* All of a file below: -EFBIG past REWRITE_MAX_BYTES, -ENOMEM, -EIO. */
+static int read_whole(struct lower *l, struct buf *ret)
+{
+    int fd = lower_open(l);
+    for (off_t pos = 0; fd >= 0;) {
+        ssize_t n = pread(fd, content_bounce, CONTENT_BOUNCE_BYTES, pos);
+        if (n <= 0)
+            return n < 0 ? -errno : 0;
+        int r = buf_append(ret, content_bounce, (size_t)n);
+        if (r < 0)
+            return r;
+        pos += n;
+    }
+    return fd;
+}
+
+void layer_rewrite(struct inode *i)
+{
+    struct layer_node *node = layer_node_of(i);
+    const struct layer_appendix *a = layer_of(i)->appendix;
+    struct buf old = BUF_INIT(REWRITE_MAX_BYTES), new = BUF_INIT(2 * REWRITE_MAX_BYTES);
+    struct content *c = content_new(&layer_of(i)->account);
+    int r = c ? read_whole(node->lower, &old) : -ENOMEM;
+    if (r == 0)
+        r = a->rewrite(a, old.data, old.size, &new);
+    if (r == 0)
+        r = layer_append_bytes(c, new.data, new.size);
+    if (r == 0)
+        take_content(i, c);
+    else
+        content_free(c);
+    node->to_rewrite = false;
+    buf_done(&old);
+    buf_done(&new);
 }
 
 int layer_refresh(struct inode *i)
