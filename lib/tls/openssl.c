@@ -4,6 +4,7 @@
 #include <arpa/inet.h>
 #include <malloc.h>
 #include <openssl/crypto.h>
+#include <time.h>
 
 #define NAME_MAX_BYTES 253 /* RFC 1035, 2.3.4, as text without the last dot */
 
@@ -47,6 +48,8 @@ int tls_openssl_start(void)
         abort();
     if (!OPENSSL_init_ssl(OPENSSL_INIT_NO_LOAD_CONFIG, NULL))
         return -ENOMEM;
+    /* gmtime_r(3), for the dates of certificates, reads /etc/localtime when nobody has before. */
+    tzset();
     is_started = true;
     return 0;
 }

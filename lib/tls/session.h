@@ -29,9 +29,11 @@
  * and tls_session_write() stops at TLS_SESSION_OUT_MAX_BYTES of ciphertext. Buffers go when they
  * are empty. What OpenSSL frees is wiped.
  *
- * What OpenSSL asks of the system once there is an authority or roots are loaded: getrandom(2),
- * mmap(2), munmap(2), mremap(2), brk(2), and time: clock_gettime(2), time(2), gettimeofday(2) where
- * there is no vDSO. It reads no configuration and no environment, opens nothing, has no threads.
+ * What OpenSSL asks of the system once there is an authority or roots are loaded: getrandom(2);
+ * getpid(2), by which it notices forks; futex(2), to wake nobody when something was initialized;
+ * brk(2), mmap(2), munmap(2), mremap(2); and the time: clock_gettime(2), gettimeofday(2), time(2)
+ * where there is no vDSO. It reads no configuration and no environment, opens nothing, has no
+ * threads.
  */
 #pragma once
 

@@ -37,6 +37,9 @@ void credentials_init(struct credentials *c, const struct certificate_plan *plan
     X509_set_issuer_name(x, X509_get_subject_name(issuer));
     add_extension(x, issuer, NID_basic_constraints,
                   plan->is_authority ? "critical,CA:TRUE" : "CA:FALSE");
+    add_extension(x, issuer, NID_subject_key_identifier, "hash");
+    if (plan->issuer)
+        add_extension(x, issuer, NID_authority_key_identifier, "keyid:always");
     if (plan->names)
         add_extension(x, issuer, NID_subject_alt_name, plan->names);
     if (plan->usage)
