@@ -26,6 +26,12 @@ int egress_option_allow(void *target, const char *value, struct sandbox_error *e
     return strv_append(&o->allow, value) < 0 ? no_memory(e) : 0;
 }
 
+int egress_option_secret(void *target, const char *value, struct sandbox_error *e)
+{
+    struct run_options *o = target;
+    return strv_append(&o->secrets, value) < 0 ? no_memory(e) : 0;
+}
+
 int egress_option_policy(void *target, const char *value, struct sandbox_error *e)
 {
     struct run_options *o = target;
@@ -54,36 +60,66 @@ static int read_policy(const char *path, struct buf *to, struct sandbox_error *e
     return 0;
 }
 
-static int compose(const struct strv *allow, struct buf *to, struct sandbox_error *e)
+static int compose(const struct run_options *o, struct buf *to, struct sandbox_error *e)
 {
     struct policy_error wrong;
-    int r = policy_compose((const char *const *)allow->items, allow->count, to, &wrong);
-    return r < 0 ? sandbox_error_set(e, r, "%s", wrong.text) : 0;
+    _cleanup_free_ char *folder = getcwd(NULL, 0);
+    const struct policy_words words = {
+        .allow = (const char *const *)o->allow.items,
+        .allow_count = o->allow.count,
+        .secrets = (const char *const *)o->secrets.items,
+        .secret_count = o->secrets.count,
+        .folder = folder,
+    };
+    int r = policy_compose(&words, to, &wrong);
+    if (r == 0)
+        return 0;
+    bool is_secret = !strcmp(wrong.pointer, "/secrets");
+    return sandbox_error_set(e, r, "--%s: %s", is_secret ? "secret" : "allow", wrong.text);
 }
 
 static int set_policy(struct run_options *o, struct buf *text, struct sandbox_error *e)
 {
-    int r = o->policy ? read_policy(o->policy, text, e) : compose(&o->allow, text, e);
-    if (r == 0)
-        r = sandbox_spec_set_policy(&o->spec, text->data, text->size, e);
+    int r = o->policy ? read_policy(o->policy, text, e) : compose(o, text, e);
+    if (r < 0)
+        return o->policy ? sandbox_error_prefix(e, r, "--policy %s", o->policy) : r;
+    r = sandbox_spec_set_policy(&o->spec, text->data, text->size, e);
     if (r < 0 && o->policy)
         return sandbox_error_prefix(e, r, "--policy %s", o->policy);
-    return r < 0 ? sandbox_error_prefix(e, r, "--allow") : 0;
+    return r < 0 ? sandbox_error_prefix(e, r, "--%s", o->secrets.count ? "secret" : "allow") : 0;
+}
+
+/* Options that say nothing by themselves, or twice what may leave. */
+static int check_together(const struct run_options *o, struct sandbox_error *e)
+{
+    bool is_open = o->policy || o->allow.count > 0;
+    if (o->policy && o->allow.count > 0)
+        return sandbox_error_set(e, -EINVAL,
+                                 "--allow: not together with --policy; write a rule into the file");
+    if (o->policy && o->secrets.count > 0)
+        return sandbox_error_set(e, -EINVAL,
+                                 "--secret: not together with --policy; write it into the file, "
+                                 "under \"secrets\"");
+    if (!is_open && o->secrets.count > 0)
+        return sandbox_error_set(e, -EINVAL,
+                                 "--secret: nothing can leave the sandbox, and a secret opens no "
+                                 "host; add --allow HOST");
+    if (!is_open && o->spec.egress_log)
+        return sandbox_error_set(e, -EINVAL,
+                                 "--egress-log: nothing can leave the sandbox; add --allow or "
+                                 "--policy");
+    return 0;
 }
 
 int egress_options_complete(struct run_options *o, struct sandbox_error *e)
 {
     struct buf text = BUF_INIT(POLICY_DOCUMENT_MAX_BYTES);
-    if (o->policy && o->allow.count > 0)
-        return sandbox_error_set(e, -EINVAL,
-                                 "--allow: not together with --policy; write a rule into the file");
-    if (!o->policy && o->allow.count == 0 && o->spec.egress_log)
-        return sandbox_error_set(e, -EINVAL,
-                                 "--egress-log: nothing can leave the sandbox; add --allow or "
-                                 "--policy");
-    if (!o->policy && o->allow.count == 0)
-        return 0;
-    int r = set_policy(o, &text, e);
+    int r = check_together(o, e);
+    if (r < 0 || (!o->policy && o->allow.count == 0))
+        return r;
+    r = set_policy(o, &text, e);
+    if (text.data)
+        explicit_bzero(text.data, text.capacity); /* a secret may be in it word for word */
     buf_done(&text);
     return r;
 }

@@ -13,6 +13,10 @@
      "let it connect to these hosts by name and to nothing\n" \
      "else; also ADDRESS, NETWORK, or any; may be repeated", \
      egress_option_allow}, \
+    {"secret", 0, "NAME=SOURCE@HOST[,...]", \
+     "let requests to HOST use a secret whose value stays\n" \
+     "outside; SOURCE is env:VARIABLE, file:PATH, cmd:COMMAND", \
+     egress_option_secret}, \
     {"policy", 0, "FILE", "let it connect to what a policy document allows", \
      egress_option_policy}, \
     {"egress-log", 0, "FILE", \
@@ -22,6 +26,7 @@
 /* clang-format on */
 
 int egress_option_allow(void *target, const char *value, struct sandbox_error *e);
+int egress_option_secret(void *target, const char *value, struct sandbox_error *e);
 int egress_option_policy(void *target, const char *value, struct sandbox_error *e);
 int egress_option_log(void *target, const char *value, struct sandbox_error *e);
 

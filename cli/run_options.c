@@ -9,6 +9,7 @@
 #include "lib/text/capture.h"
 #include "sandbox/host.h"
 #include "sandbox/jail.h"
+#include "sandbox/secrets.h"
 #include "sandbox/terminal.h"
 
 #include <fcntl.h>
@@ -242,6 +243,7 @@ void run_options_done(struct run_options *o)
     strv_done(&o->file_env);
     strv_done(&o->env);
     strv_done(&o->allow);
+    strv_done(&o->secrets);
     free(o->policy);
     free(o->trace);
 }
@@ -409,6 +411,9 @@ int run_options_complete(struct run_options *o, int count, char **words, struct 
         return r;
     if (build_env(o) < 0)
         return sandbox_error_set(e, -ENOMEM, "run: out of memory; free some and try again");
+    r = sandbox_secrets_load(spec, e);
+    if (r < 0)
+        return r;
     if (spec->tty)
         terminal_get_size(STDIN_FILENO, &spec->rows, &spec->columns);
     spec->null_input = !spec->tty && is_null_device(STDIN_FILENO);

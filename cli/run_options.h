@@ -14,6 +14,7 @@ struct run_options {
     struct strv file_env, env; /* of --env-file and of --env, which wins */
     char *trace;               /* file, or "-"; NULL: none */
     struct strv allow;         /* of --allow */
+    struct strv secrets;       /* of --secret: where values come from */
     char *policy;              /* file; NULL: none */
     struct limit_layer limits; /* of the command line; spec has what is in force */
     bool json, for_model, raw, help, version;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sandbox/memory_file.h"
 
+#include <fcntl.h>
 #include <sys/mman.h>
 
 #ifndef MFD_NOEXEC_SEAL
@@ -10,9 +11,9 @@
 /* A host where memory files must not be executable (vm.memfd_noexec) wants to be told so. */
 static int create(const char *name)
 {
-    int fd = memfd_create(name, MFD_CLOEXEC | MFD_NOEXEC_SEAL);
+    int fd = memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING | MFD_NOEXEC_SEAL);
     if (fd < 0 && errno == EINVAL)
-        fd = memfd_create(name, MFD_CLOEXEC);
+        fd = memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING);
     return fd;
 }
 
@@ -20,7 +21,8 @@ int memory_file_new(const char *name, const void *data, size_t size)
 {
     _cleanup_close_ int fd = create(name);
     /* It takes a write whole or not at all. */
-    if (fd < 0 || write(fd, data, size) != (ssize_t)size || lseek(fd, 0, SEEK_SET) < 0)
+    if (fd < 0 || write(fd, data, size) != (ssize_t)size || lseek(fd, 0, SEEK_SET) < 0 ||
+        fcntl(fd, F_ADD_SEALS, F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE) < 0)
         return -1;
     return TAKE_FD(fd);
 }

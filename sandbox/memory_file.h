@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * A file in memory, to hand bytes to a process of ours: memfd_create(2).
+ * A file in memory, to hand bytes to a process of ours, sealed: memfd_create(2), F_ADD_SEALS of
+ * fcntl(2).
  */
 #pragma once
 

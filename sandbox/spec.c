@@ -4,6 +4,7 @@
 #include "lib/base/control.h"
 #include "lib/base/trust.h"
 #include "lib/seal/report.h"
+#include "sandbox/secrets.h"
 
 #include <ctype.h>
 #include <fcntl.h>
@@ -46,7 +47,10 @@ void sandbox_spec_done(struct sandbox_spec *s)
     free(s->hostname);
     free(s->name);
     free(s->store);
+    if (s->policy)
+        explicit_bzero(s->policy, strlen(s->policy)); /* a secret may be in it word for word */
     free(s->policy);
+    sandbox_secrets_free(s->secrets);
     free(s->egress_log);
     strv_done(&s->exempt);
     strv_done(&s->args);

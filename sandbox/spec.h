@@ -28,6 +28,8 @@ struct sandbox_mount {
     uint64_t bytes; /* of a tmpfs; 0: only the sandbox's own limit */
 };
 
+struct sandbox_secrets;
+
 struct sandbox_spec {
     char *image; /* absolute directory; NULL: the host's own programs */
     char *workdir, *user, *hostname, *name;
@@ -41,7 +43,8 @@ struct sandbox_spec {
     bool tty;
     unsigned rows, columns;
     bool trace;
-    char *policy;                /* the egress policy, a document; NULL: there is no network */
+    char *policy;                    /* the egress policy, a document; NULL: there is no network */
+    struct sandbox_secrets *secrets; /* of the policy, loaded: secrets.h; NULL: none */
     struct strv exempt;          /* networks that the operator exempts from the policy's floor */
     char *egress_log;            /* file to append the gateway's decisions to, or NULL */
     bool installs_ca;            /* the policy lets its programs trust the gateway's authority */
@@ -50,7 +53,7 @@ struct sandbox_spec {
     bool join_output; /* standard output and error are one stream, in the order of the writes */
 };
 
-/* All zero bytes are a valid empty specification. */
+/* All zero bytes are a valid empty specification. Secrets are wiped. */
 void sandbox_spec_done(struct sandbox_spec *s);
 
 /* "host" or a directory, made absolute. */

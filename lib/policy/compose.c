@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "lib/policy/compose.h"
 
+#include "lib/policy/compose_secret.h"
 #include "lib/policy/floor.h"
-#include "lib/policy/json_text.h"
 #include "lib/text/shown.h"
 
 #include <stdio.h>
 
 #define ENTRY_MAX_BYTES (POLICY_HOST_MAX_BYTES + 16)
 
-static int refuse(struct policy_error *e, const char *entry, size_t size, const char *reason)
+int compose_refuse(struct policy_error *e, const char *entry, size_t size, const char *reason)
 {
     char shown[256];
     text_line(entry, size, shown, sizeof(shown));
@@ -35,7 +35,7 @@ static const char *find_port(const char *entry, size_t size)
     return memchr(colon + 1, ':', (size_t)(end - colon - 1)) ? NULL : colon + 1;
 }
 
-static json_t *make_port(const char *text, size_t size)
+json_t *compose_port(const char *text, size_t size)
 {
     json_int_t port = 0;
     for (size_t i = 0; i < size; i++) {
@@ -54,7 +54,7 @@ static bool is_group(const char *text, size_t size)
     return false;
 }
 
-static bool is_utf8(const char *text, size_t size)
+bool compose_is_utf8(const char *text, size_t size)
 {
     uint32_t code;
     for (int used; size > 0; text += used, size -= (size_t)used)
@@ -81,40 +81,45 @@ static json_t *make_destination(const char *text, size_t size)
     return json_pack("{s:[o]}", kind, json_stringn(text, size));
 }
 
-/* Whether the language takes the rule; if not, e speaks of the entry in place of the document. */
-static int check_rule(json_t *rule, const char *entry, size_t size, struct policy_error *e)
+int compose_check(json_t *document, const char *entry, size_t size, struct policy_error *e)
 {
     struct policy_error inner;
-    json_t *document = json_pack("{s:i, s:[O]}", "version", 1, "rules", rule);
     char *text = document ? json_text_dump(document) : NULL;
     struct policy *p = text ? policy_parse(text, strlen(text), &inner) : NULL;
     int result = p ? 0 : -EINVAL;
     if (text && !p) {
         const char *place = strstr(inner.text, inner.pointer);
         const char *reason = place ? strstr(place, ": ") : NULL;
-        refuse(e, entry, size, reason ? reason + 2 : inner.text);
+        compose_refuse(e, entry, size, reason ? reason + 2 : inner.text);
     }
     policy_free(p);
     free(text);
-    json_decref(document);
     return text ? result : -ENOMEM;
+}
+
+static int check_rule(json_t *rule, const char *entry, size_t size, struct policy_error *e)
+{
+    json_t *document = json_pack("{s:i, s:[O]}", "version", 1, "rules", rule);
+    int result = compose_check(document, entry, size, e);
+    json_decref(document);
+    return result;
 }
 
 static int add_entry(json_t *rules, const char *entry, size_t size, struct policy_error *e)
 {
     char id[32];
     if (size == 0)
-        return refuse(e, ",", 1, "has nothing beside it; write HOST[:PORT] between commas");
+        return compose_refuse(e, ",", 1, "has nothing beside it; write HOST[:PORT] between commas");
     if (size > ENTRY_MAX_BYTES)
-        return refuse(e, entry, size, "is longer than any host name; write HOST[:PORT]");
+        return compose_refuse(e, entry, size, "is longer than any host name; write HOST[:PORT]");
     if (json_array_size(rules) >= POLICY_RULES_MAX)
-        return refuse(e, entry, size,
-                      "is one rule more than the 1000 that may be there; leave some "
-                      "out, or join them with a pattern");
+        return compose_refuse(e, entry, size,
+                              "is one rule more than the 1000 that may be there; leave some "
+                              "out, or join them with a pattern");
     const char *port = find_port(entry, size);
     size_t to_size = port ? (size_t)(port - 1 - entry) : size;
-    if (!is_utf8(entry, size))
-        return refuse(e, entry, size, "is not UTF-8; write a host name");
+    if (!compose_is_utf8(entry, size))
+        return compose_refuse(e, entry, size, "is not UTF-8; write a host name");
     json_t *to = make_destination(entry, to_size);
     if (!to)
         return -ENOMEM;
@@ -124,7 +129,7 @@ static int add_entry(json_t *rules, const char *entry, size_t size, struct polic
         return -ENOMEM;
     int result = 0;
     if (port) {
-        json_t *number = make_port(port, (size_t)(entry + size - port));
+        json_t *number = compose_port(port, (size_t)(entry + size - port));
         if (!number || json_object_set_new(rule, "ports", json_pack("[o]", number)) < 0)
             result = -ENOMEM;
     }
@@ -136,10 +141,10 @@ static int add_entry(json_t *rules, const char *entry, size_t size, struct polic
     return result;
 }
 
-static int add_words(json_t *rules, const char *const *words, size_t count, struct policy_error *e)
+static int add_rules(json_t *rules, const struct policy_words *words, struct policy_error *e)
 {
-    for (size_t i = 0; i < count; i++) {
-        const char *entry = words[i];
+    for (size_t i = 0; i < words->allow_count; i++) {
+        const char *entry = words->allow[i];
         size_t size;
         do {
             size = strcspn(entry, ",");
@@ -152,24 +157,50 @@ static int add_words(json_t *rules, const char *const *words, size_t count, stru
     return 0;
 }
 
-int policy_compose(const char *const *words, size_t count, struct buf *json, struct policy_error *e)
+static int add_secrets(json_t *secrets, const struct policy_words *words, struct policy_error *e)
 {
-    json_t *rules = json_array();
-    int result = rules ? add_words(rules, words, count, e) : -ENOMEM;
+    int result = 0;
+    for (size_t i = 0; i < words->secret_count && result == 0; i++)
+        result = compose_secret(secrets, words->secrets[i], words->folder, e);
+    return result;
+}
+
+static int append_document(json_t *rules, json_t *secrets, struct buf *json)
+{
     json_t *document =
-        result == 0 ? json_pack("{s:i, s:s, s:O}", "version", 1, "default", "deny", "rules", rules)
-                    : NULL;
+        json_pack("{s:i, s:s, s:O}", "version", 1, "default", "deny", "rules", rules);
+    if (document && json_object_size(secrets) > 0 &&
+        json_object_set(document, "secrets", secrets) < 0) {
+        json_decref(document);
+        document = NULL;
+    }
     char *text = document ? json_text_dump(document) : NULL;
+    int result = text ? buf_append_str(json, text) : -ENOMEM;
+    free(text);
+    json_decref(document);
+    return result;
+}
+
+int policy_compose(const struct policy_words *words, struct buf *json, struct policy_error *e)
+{
+    json_t *rules = json_array(), *secrets = json_object();
+    const char *pointer = "/rules";
+    int result = rules && secrets ? add_rules(rules, words, e) : -ENOMEM;
+    if (result == 0) {
+        pointer = "/secrets";
+        result = add_secrets(secrets, words, e);
+    }
     if (result == 0)
-        result = text ? buf_append_str(json, text) : -ENOMEM;
+        result = append_document(rules, secrets, json);
     if (result == -ENOMEM || result == -E2BIG) {
         *e = (struct policy_error){.line = 0};
         snprintf(e->text, sizeof(e->text), "%s",
                  result == -ENOMEM ? "memory ran out; try again when there is more"
                                    : "this is more than a policy may hold; allow less");
     }
-    free(text);
-    json_decref(document);
+    if (result < 0)
+        snprintf(e->pointer, sizeof(e->pointer), "%s", pointer);
     json_decref(rules);
+    json_decref(secrets);
     return result;
 }

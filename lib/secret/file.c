@@ -24,31 +24,46 @@ struct entry {
     char name[NAME_MAX_BYTES + 1], placeholder[PLACEHOLDER_MAX_BYTES + 1];
 };
 
-int secret_file_write(const struct secret_value *values, size_t count, struct buf *b)
+size_t secret_file_size(const struct secret_value *values, size_t count)
+{
+    size_t size = sizeof(struct head);
+    for (size_t i = 0; i < count; i++)
+        size += sizeof(struct sizes) + strlen(values[i].name) + strlen(values[i].placeholder) +
+                values[i].size;
+    return size;
+}
+
+static char *put(char *to, const void *data, size_t size)
+{
+    return (char *)memcpy(to, data, size) + size;
+}
+
+void secret_file_write(const struct secret_value *values, size_t count, void *ret)
 {
     struct head head = {.version = VERSION, .count = (uint32_t)count};
     memcpy(head.magic, MAGIC, sizeof(head.magic));
-    buf_append(b, &head, sizeof(head));
+    char *to = put(ret, &head, sizeof(head));
     for (size_t i = 0; i < count; i++) {
         const struct secret_value *v = &values[i];
         struct sizes sizes = {(uint32_t)strlen(v->name), (uint32_t)strlen(v->placeholder),
                               (uint32_t)v->size};
-        buf_append(b, &sizes, sizeof(sizes));
-        buf_append(b, v->name, sizes.name);
-        buf_append(b, v->placeholder, sizes.placeholder);
-        buf_append(b, v->value, sizes.value);
+        to = put(to, &sizes, sizeof(sizes));
+        to = put(to, v->name, sizes.name);
+        to = put(to, v->placeholder, sizes.placeholder);
+        to = put(to, v->value, sizes.value);
     }
-    return b->failed ? -E2BIG : 0;
 }
 
 static int fail(struct secret_error *e, int error)
 {
+    *e = (struct secret_error){.reason = strlen("secrets: ")};
     snprintf(e->text, sizeof(e->text), "secrets: %s; free memory and try again", strerror(-error));
     return error;
 }
 
 static int refuse(struct secret_error *e, const char *what)
 {
+    *e = (struct secret_error){.reason = strlen("secrets: ")};
     snprintf(e->text, sizeof(e->text),
              "secrets: %s; start programs of one version of Glovebox together", what);
     return -EINVAL;
@@ -115,7 +130,9 @@ int secret_file_parse(const void *data, size_t size, const struct policy_documen
             return refuse(e, "the file is cut or damaged");
     if (c.left > 0)
         return refuse(e, "the file is longer than it says");
-    return secrets_new(document, values, head.count, ret, e);
+    int r = secrets_new(document, values, head.count, ret, e);
+    e->name = NULL; /* it was of the entries */
+    return r;
 }
 
 static int read_whole(int fd, char *to, size_t size)

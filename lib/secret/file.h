@@ -17,8 +17,9 @@
 
 #define SECRET_FILE_MAX_BYTES (256 * 1024)
 
-/* Appends it. 0, or as buf_append(). b: BUF_INIT(SECRET_FILE_MAX_BYTES), to be wiped after. */
-int secret_file_write(const struct secret_value *values, size_t count, struct buf *b);
+/* Its size, at most SECRET_FILE_MAX_BYTES for what secrets_new() takes; then the bytes of it. */
+size_t secret_file_size(const struct secret_value *values, size_t count);
+void secret_file_write(const struct secret_value *values, size_t count, void *ret);
 
 /* Reads it: as secrets_new(); -EINVAL also for what is not as above, or not of this document. */
 int secret_file_parse(const void *data, size_t size, const struct policy_document *document,

@@ -15,16 +15,18 @@ static int refuse(struct secret_error *e, const char *name, const char *format, 
 static int refuse(struct secret_error *e, const char *name, const char *format, ...)
 {
     va_list args;
-    int used = snprintf(e->text, sizeof(e->text), "secret %.64s: ", name);
+    e->name = name;
+    e->reason = (size_t)snprintf(e->text, sizeof(e->text), "secret %.64s: ", name);
     va_start(args, format);
-    vsnprintf(e->text + used, sizeof(e->text) - (size_t)used, format, args);
+    vsnprintf(e->text + e->reason, sizeof(e->text) - e->reason, format, args);
     va_end(args);
     return -EINVAL;
 }
 
 static int no_memory(struct secret_error *e)
 {
-    snprintf(e->text, sizeof(e->text), "secrets: memory ran out; free some and try again");
+    *e = (struct secret_error){.text = "secrets: memory ran out; free some and try again",
+                               .reason = strlen("secrets: ")};
     return -ENOMEM;
 }
 

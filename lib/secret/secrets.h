@@ -47,7 +47,9 @@ struct secret_value {
 struct secrets;
 
 struct secret_error {
-    char text[512]; /* "secret NAME: REASON; NEXT STEP", never with a value */
+    char text[512];   /* "secret NAME: REASON; NEXT STEP", never with a value */
+    size_t reason;    /* where the REASON begins in it */
+    const char *name; /* of the secret, borrowed from who gave it; NULL: it is not of one */
 };
 
 /*

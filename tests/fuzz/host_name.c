@@ -35,7 +35,7 @@ static void check_composed(const char *text)
 {
     struct policy_error e;
     struct buf json = BUF_INIT(POLICY_DOCUMENT_MAX_BYTES);
-    int r = policy_compose(&text, 1, &json, &e);
+    int r = policy_compose(&(struct policy_words){.allow = &text, .allow_count = 1}, &json, &e);
     if (r < 0) {
         CHECK(strstr(e.text, "; ") && !strchr(e.text, '\n'));
     } else {

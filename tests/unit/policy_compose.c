@@ -7,12 +7,17 @@
 #include "tests/harness/harness.h"
 #include "tests/unit/policy_support.h"
 
+static int compose(const char *word, struct buf *json, struct policy_error *e)
+{
+    return policy_compose(&(struct policy_words){.allow = &word, .allow_count = 1}, json, e);
+}
+
 /* The policy of one word. */
 static struct policy *composed(const char *word)
 {
     struct policy_error e = {.line = 0};
     struct buf json = BUF_INIT(POLICY_DOCUMENT_MAX_BYTES);
-    int r = policy_compose(&word, 1, &json, &e);
+    int r = compose(word, &json, &e);
     struct policy *p = r == 0 ? policy_parse(json.data, json.size, &e) : NULL;
     buf_done(&json);
     if (!p) {
@@ -79,7 +84,7 @@ TEST(words_that_make_no_rule)
     for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
         struct policy_error e = {.line = 0};
         struct buf json = BUF_INIT(POLICY_DOCUMENT_MAX_BYTES);
-        EXPECT_EQ(policy_compose(&rows[i].word, 1, &json, &e), -EINVAL);
+        EXPECT_EQ(compose(rows[i].word, &json, &e), -EINVAL);
         if (strncmp(e.text, rows[i].text, strlen(rows[i].text)) || !strstr(e.text, "; "))
             harness_fail(__FILE__, __LINE__, "%s: \"%s\"", rows[i].word, e.text);
         EXPECT_EQ(json.size, 0);
@@ -94,8 +99,7 @@ TEST(more_words_than_rules)
         memcpy(word + 2 * i - 1, ",a", 3);
     struct policy_error e;
     struct buf json = BUF_INIT(POLICY_DOCUMENT_MAX_BYTES);
-    const char *all = word;
-    EXPECT_EQ(policy_compose(&all, 1, &json, &e), -EINVAL);
+    EXPECT_EQ(compose(word, &json, &e), -EINVAL);
     EXPECT_TRUE(strstr(e.text, "1000") != NULL);
     buf_done(&json);
 }
@@ -105,7 +109,7 @@ TEST(a_buffer_that_is_too_small)
     struct policy_error e;
     struct buf json = BUF_INIT(16);
     const char *word = "a.test";
-    EXPECT_EQ(policy_compose(&word, 1, &json, &e), -E2BIG);
+    EXPECT_EQ(compose(word, &json, &e), -E2BIG);
     buf_done(&json);
 }
 

@@ -78,9 +78,11 @@ static bool parse(void)
 static bool compose(void)
 {
     static const char *const words[] = {"a.test:443,b\u00fccher.test", "192.0.2.0/24:80-90,public"};
+    static const char *const secrets[] = {"A=env:A@a.test:8443:GET,POST /v1/*",
+                                          "B=file:b@a.test,b.test"};
     struct policy_error e;
     struct buf json = BUF_INIT(POLICY_DOCUMENT_MAX_BYTES);
-    int r = policy_compose(words, 2, &json, &e);
+    int r = policy_compose(&(struct policy_words){words, 2, secrets, 2, "/tmp"}, &json, &e);
     if (r < 0)
         EXPECT_TRUE(e.text[0] && strstr(e.text, "; "));
     buf_done(&json);

@@ -8,7 +8,7 @@ struct vault vault_new(const char *a, const char *b)
         {"B", B_PLACEHOLDER, B_VALUE, sizeof(B_VALUE) - 1},
     };
     char text[2048];
-    struct secret_error e = {""};
+    struct secret_error e = {.name = NULL};
     struct vault v = {NULL};
     /* A member that is given twice is an error, so each gives its "allow" whole. */
     snprintf(text, sizeof(text),

@@ -21,12 +21,12 @@ static int load(const char *more, const char *placeholder, const char *value, si
 {
     struct policy *p = one(more);
     struct secrets *s = NULL;
-    struct secret_error e = {""};
+    struct secret_error e = {.name = NULL};
     const struct secret_value v = {"KEY", placeholder, value, size};
     int r = secrets_new(policy_get_document(p), &v, 1, &s, &e);
     EXPECT_EQ(r == 0, s != NULL);
     if (r < 0 && (strncmp(e.text, "secret KEY: ", 12) || !strstr(e.text, words) ||
-                  !strstr(e.text, "; ") || (size > 4 && strstr(e.text, value))))
+                  !strstr(e.text, "; ") || e.reason != 12 || strcmp(e.name, "KEY") || (size > 4 && strstr(e.text, value))))
         harness_fail(__FILE__, __LINE__, "%s", e.text);
     secrets_put(s);
     policy_free(p);
@@ -199,7 +199,10 @@ static struct buf make_file(void)
 {
     const struct secret_value v = {"KEY", GOOD, "the value", 9};
     struct buf b = BUF_INIT(SECRET_FILE_MAX_BYTES);
-    ASSERT_EQ(secret_file_write(&v, 1, &b), 0);
+    char file[256];
+    ASSERT_EQ(secret_file_size(&v, 1), 8 + 8 + 12 + 3 + strlen(GOOD) + 9);
+    secret_file_write(&v, 1, file);
+    ASSERT_EQ(buf_append(&b, file, secret_file_size(&v, 1)), 0);
     return b;
 }
 
@@ -207,7 +210,7 @@ static int parse(const void *data, size_t size)
 {
     struct policy *p = one("");
     struct secrets *s = NULL;
-    struct secret_error e = {""};
+    struct secret_error e = {.name = NULL};
     /* On the heap, so that ASan sees what is read behind its end. */
     void *copy = malloc(size ? size : 1);
     memcpy(copy, data, size);

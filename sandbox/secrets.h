@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * The secrets of a sandbox, from their sources to the gateway. Its programs get placeholders, in
+ * variables; the values are in memory of this process and of the gateway (lib/secret/pages.h), and
+ * on their way in a sealed memory file. They are in no argument, variable, file, log or record.
+ */
+#pragma once
+
+#include "sandbox/spec.h"
+
+/*
+ * Reads the sources of the secrets of s->policy, which may have none, and sets the variables with
+ * the placeholders in s->env, which has to have all others by then. 0; negative errno and
+ * "secret NAME: SOURCE: REASON; NEXT STEP".
+ */
+int sandbox_secrets_load(struct sandbox_spec *s, struct sandbox_error *e);
+
+/*
+ * *ret: a memory file for the gateway, lib/secret/file.h, to be closed when that has it; or -1,
+ * when there are no secrets. 0; negative errno and the sentence.
+ */
+int sandbox_secrets_open(const struct sandbox_spec *s, int *ret, struct sandbox_error *e);
+
+/* Wipes them. s may be NULL. */
+void sandbox_secrets_free(struct sandbox_secrets *s);
