@@ -135,17 +135,36 @@ int exchange_secrets_response_end(struct exchange *x)
                       &x->to_guest);
 }
 
+/* A field whose name has a value in it says nothing that could be kept. */
+static int scrub_name(struct exchange *x, struct exchange_fields *fields, size_t i)
+{
+    struct buf name = BUF_INIT(EXCHANGE_VALUE_MAX_BYTES);
+    int e = secrets_scrub_text(&x->secrets, fields->list[i].name, &name);
+    if (e > 0)
+        exchange_fields_remove(fields, fields->list[i].name);
+    buf_done(&name);
+    return e;
+}
+
+static int scrub_value(struct exchange *x, struct exchange_fields *fields, size_t i)
+{
+    struct buf value = BUF_INIT(EXCHANGE_VALUE_MAX_BYTES);
+    int e = secrets_scrub_text(&x->secrets, fields->list[i].value, &value);
+    if (e > 0)
+        exchange_fields_take(fields, i, &value);
+    buf_done(&value);
+    return e;
+}
+
 int exchange_secrets_scrub(struct exchange *x, struct exchange_fields *fields)
 {
     int e = 0;
     if (!x->has_secrets || x->scrub == POLICY_SCRUB_OFF)
         return 0;
-    for (size_t i = 0; i < fields->count && e >= 0; i++) {
-        struct buf value = BUF_INIT(EXCHANGE_VALUE_MAX_BYTES);
-        e = secrets_scrub_text(&x->secrets, fields->list[i].value, &value);
-        if (e > 0)
-            exchange_fields_take(fields, i, &value);
-        buf_done(&value);
+    for (size_t i = 0; i < fields->count && e >= 0;) {
+        e = scrub_name(x, fields, i);
+        if (e == 0)
+            e = scrub_value(x, fields, i++);
     }
     return MIN(e, 0);
 }
