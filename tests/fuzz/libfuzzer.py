@@ -15,7 +15,7 @@ import tempfile
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
 BUILD = os.path.join(ROOT, os.environ.get("FUZZ_BUILD", "build-fuzz"))
-MAX_LEN = {"hello": 3000, "text": 4096, "exec": 2000, "record": 4096}
+MAX_LEN = {"hello": 3000, "text": 4096, "exec": 2000, "tls_session": 2000, "record": 4096}
 MAX_LEN_ELSE = 800
 
 
