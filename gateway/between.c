@@ -6,6 +6,7 @@
  *   SEEING --the first bytes, judged--+-- denied: an alert or a reset
  *     |                               +-- allowed, and not dialled yet: dial.c, then
  *     |                               +-- allowed --> HANDING_OVER --> the kernel has it
+ *     |                               +-- to be looked into --> RELAYING, to its end: relay.c
  *     +-- what the peer says goes through meanwhile, since some protocols begin there; what the
  *         program says waits for the verdict
  *
@@ -15,6 +16,8 @@
 #include "gateway/channel.h"
 #include "gateway/flight.h"
 #include "gateway/flow.h"
+#include "gateway/relay.h"
+#include "lib/tls/session.h"
 
 #include <stdio.h>
 #include <sys/socket.h>
@@ -26,7 +29,7 @@
 /* What was written last has so long to be read, once nothing else is to come. */
 #define LINGER_MS 30000
 
-enum stage { SEEING, DIALLING, HANDING_OVER, CLOSING };
+enum stage { SEEING, DIALLING, HANDING_OVER, RELAYING, CLOSING };
 
 struct between {
     struct list link; /* of the spent */
@@ -34,9 +37,11 @@ struct between {
     enum stage stage;
     struct watch guest;
     struct flight flight;
+    struct relay *relay; /* of RELAYING */
     struct buf to_guest, to_peer;
     bool guest_ended, peer_ended;       /* said their last */
-    bool told_guest_end, guest_is_gone; /* heard ours; closed altogether */
+    bool told_guest_end, told_peer_end; /* heard that from us */
+    bool guest_is_gone;                 /* heard ours; closed altogether */
     uint64_t guest_tx, guest_rx;
 };
 
@@ -61,6 +66,7 @@ void between_reap(void)
     while ((b = list_first(&spent, struct between, link))) {
         list_remove(&b->link);
         flight_done(&b->flight);
+        relay_free(b->relay);
         buf_done(&b->to_guest);
         buf_done(&b->to_peer);
         free(b);
@@ -86,9 +92,6 @@ static void close_softly(struct between *b)
     run(b);
 }
 
-/* In the clear, as no key was agreed on: RFC 8446, 6.2, access_denied. */
-static const uint8_t tls_denied[] = {21, 3, 1, 0, 2, 2, 49};
-
 static void deny(struct between *b, const struct policy_verdict *v)
 {
     struct log_entry e = flow_log_entry(b->flow, "connect");
@@ -102,7 +105,9 @@ static void deny(struct between *b, const struct policy_verdict *v)
         flow_cut(b->flow);
         return;
     }
-    buf_append(&b->to_guest, tls_denied, sizeof(tls_denied));
+    uint8_t alert[TLS_ALERT_RECORD_BYTES];
+    tls_alert_write(alert, TLS_ALERT_FATAL, TLS_ALERT_ACCESS_DENIED);
+    buf_append(&b->to_guest, alert, sizeof(alert));
     close_softly(b);
 }
 
@@ -127,7 +132,6 @@ static void see(struct between *b)
     const char *why;
     struct policy_name *sni = &f->evidence.sni;
     sni->state = POLICY_NAME_ABSENT;
-    f->evidence.authority.state = f->evidence.request.state = POLICY_NAME_ABSENT;
     if (b->flight.kind == FLIGHT_TLS_BROKEN)
         sni->state = POLICY_NAME_UNREADABLE;
     if (b->flight.kind != FLIGHT_TLS || hello->name_kind == TLS_NAME_NONE)
@@ -163,23 +167,119 @@ static void hand_over(struct between *b)
     channel_send_stop(b->flow->id);
 }
 
-/* It was dialled by a name, and means another one of those that the address has. */
-static bool is_elsewhere(const struct flow *f, const struct policy_verdict *v)
+static void conflict(struct policy_verdict *v)
 {
-    return f->dial.state != DIAL_NOT_YET && f->name[0] && v->name && strcmp(v->name, f->name) != 0;
+    v->action = POLICY_DENY;
+    v->cause = POLICY_CAUSE_NAME_CONFLICT;
+    v->words = NULL;
+    snprintf(v->reason, sizeof(v->reason), "name_conflict");
 }
 
-static void judge(struct between *b)
+/* ---- relaying ---- */
+
+static void log_request(void *context, const struct exchange_record *r)
+{
+    struct log_entry e = flow_log_entry(context, "request");
+    e.is_decision = true;
+    e.is_allowed = r->is_allowed;
+    e.would_deny = r->would_deny;
+    e.reason = r->reason;
+    e.request = r;
+    log_write(&e);
+    if (!r->is_allowed)
+        log_denial(&e, "the request was refused");
+}
+
+static void begin_relay(struct between *b, const struct relay_setup *setup)
+{
+    const struct buf *first = &b->flight.bytes;
+    b->relay = relay_new(setup, first->data, first->size);
+    if (!b->relay) {
+        flow_cut(b->flow);
+        return;
+    }
+    b->stage = RELAYING;
+    flight_done(&b->flight);
+    flight_init(&b->flight);
+    flow_set_deadline(b->flow, INT64_MAX);
+}
+
+/* Requests in the clear: what each of them says is judged, when it is there. */
+static void relay_requests(struct between *b)
+{
+    struct flow *f = b->flow;
+    f->evidence.authority.state = f->evidence.request.state = POLICY_NAME_PENDING;
+    begin_relay(b, &(struct relay_setup){.evidence = &f->evidence,
+                                         .name = f->name,
+                                         .dialled = flow_dialled(f),
+                                         .context = f,
+                                         .log = log_request});
+}
+
+/* The one name that a TLS flow shows, or that its address has. NULL: none, or too many. */
+static const char *name_for_tls(const struct policy_flow *e)
+{
+    if (e->sni.state == POLICY_NAME_GIVEN)
+        return e->sni.text;
+    return e->resolved_count == 1 ? e->resolved[0] : NULL;
+}
+
+static bool was_resolved(const struct policy_flow *e, const char *name)
+{
+    for (size_t i = 0; i < e->resolved_count; i++)
+        if (!strcmp(e->resolved[i], name))
+            return true;
+    return e->resolved_count == 0;
+}
+
+/* Whether its TLS ends here; then that has begun, or was denied. */
+static bool terminate_tls(struct between *b)
 {
     struct flow *f = b->flow;
     struct policy_verdict v;
-    see(b);
+    const char *name = name_for_tls(&f->evidence);
+    f->evidence.authority.state = f->evidence.request.state = POLICY_NAME_PENDING;
     policy_judge(gateway.policy, &gateway.operator, & f->evidence, &v);
-    if (v.action == POLICY_ALLOW && is_elsewhere(f, &v)) {
-        v.action = POLICY_DENY;
-        v.cause = POLICY_CAUSE_NAME_CONFLICT;
-        snprintf(v.reason, sizeof(v.reason), "name_conflict");
+    if (v.action == POLICY_DENY || !v.terminates_tls)
+        return false;
+    if (!name) {
+        v.cause = POLICY_CAUSE_NAME_MISSING;
+        snprintf(v.reason, sizeof(v.reason), "name_missing");
+    } else if (!was_resolved(&f->evidence, name) || (f->name[0] && strcmp(name, f->name) != 0)) {
+        conflict(&v);
     }
+    if (v.cause == POLICY_CAUSE_NAME_MISSING || v.cause == POLICY_CAUSE_NAME_CONFLICT) {
+        deny(b, &v);
+        return true;
+    }
+    const struct policy_rule *rule =
+        v.action == POLICY_ALLOW && v.rule >= 0 ? &gateway.document->rules[v.rule] : NULL;
+    if (v.action == POLICY_ALLOW)
+        flow_allow(f, &v);
+    snprintf(f->name, sizeof(f->name), "%s", name);
+    begin_relay(b, &(struct relay_setup){.evidence = &f->evidence,
+                                         .name = f->name,
+                                         .is_tls = true,
+                                         .is_raw = rule && rule->is_raw,
+                                         .dialled = flow_dialled(f),
+                                         .context = f,
+                                         .log = log_request});
+    return true;
+}
+
+/* ---- the verdict ---- */
+
+/* Of what is not looked into any further. */
+static void judge_once(struct between *b)
+{
+    struct flow *f = b->flow;
+    struct policy_verdict v;
+    f->evidence.authority.state = f->evidence.request.state = POLICY_NAME_ABSENT;
+    policy_judge(gateway.policy, &gateway.operator, & f->evidence, &v);
+    /* It was dialled by a name, and means another one of those that the address has. */
+    if (v.action == POLICY_ALLOW && f->dial.state != DIAL_NOT_YET && f->name[0] && v.name &&
+        strcmp(v.name, f->name) != 0)
+        conflict(&v);
     if (v.action != POLICY_ALLOW) {
         deny(b, &v);
     } else if (f->dial.state == DIAL_DONE) {
@@ -190,6 +290,15 @@ static void judge(struct between *b)
     }
 }
 
+static void judge(struct between *b)
+{
+    see(b);
+    if (b->flight.kind == FLIGHT_HTTP)
+        relay_requests(b);
+    else if (b->flight.kind != FLIGHT_TLS || !terminate_tls(b))
+        judge_once(b);
+}
+
 /* It has said nothing so far, which may be all that it does: its peer may have to begin. */
 static void judge_silence(struct between *b)
 {
@@ -197,8 +306,12 @@ static void judge_silence(struct between *b)
     struct policy_flow silent = b->flow->evidence;
     silent.sni.state = silent.authority.state = silent.request.state = POLICY_NAME_ABSENT;
     policy_judge(gateway.policy, &gateway.operator, & silent, &v);
+    int64_t until =
+        b->flow->since_ns + (int64_t)gateway.document->limits.first_flight_ms * NSEC_PER_MSEC;
     if (v.action == POLICY_ALLOW)
         dial_for(b->flow, &v);
+    else if (silent.resolved_count > 0 && gateway_now_ns() < until)
+        flow_set_deadline(b->flow, until); /* it has a name, and what it wants is to be said */
     else
         deny(b, &v);
 }
@@ -207,6 +320,10 @@ static void judge_silence(struct between *b)
 
 static void take_from_guest(struct between *b, const char *data, size_t size)
 {
+    if (b->relay) {
+        relay_from_guest(b->relay, data, size);
+        return;
+    }
     if (b->stage == HANDING_OVER) {
         buf_append(&b->to_peer, data, size);
         return;
@@ -221,12 +338,44 @@ static void take_from_guest(struct between *b, const char *data, size_t size)
 }
 
 /* False: there is nothing (more) to read now. */
+/* How much can be read from the program now. */
+static size_t guest_room(const struct between *b)
+{
+    if (b->guest.fd < 0 || b->guest_ended || b->stage == DIALLING || b->stage == CLOSING ||
+        b->to_peer.size >= QUEUE_BYTES)
+        return 0;
+    return b->relay ? MIN(relay_guest_room(b->relay), sizeof(piece)) : sizeof(piece);
+}
+
+static size_t peer_room(const struct between *b)
+{
+    const struct flow *f = b->flow;
+    bool is_handed_over = b->stage == HANDING_OVER && b->guest_ended && b->to_peer.size == 0;
+    if (f->dial.state != DIAL_DONE || f->peer.fd < 0 || b->peer_ended || is_handed_over ||
+        b->to_guest.size >= QUEUE_BYTES)
+        return 0;
+    return b->relay ? MIN(relay_peer_room(b->relay), sizeof(piece)) : sizeof(piece);
+}
+
+/* Where requests are looked into, the program may get an answer that says so. */
+static void lose_peer(struct between *b, const char *why)
+{
+    if (!b->relay) {
+        flow_cut(b->flow);
+        return;
+    }
+    watch_close(&b->flow->peer);
+    b->peer_ended = true;
+    buf_reset(&b->to_peer);
+    relay_failed(b->relay, "upstream", why);
+}
+
 static bool read_guest(struct between *b)
 {
-    bool waits_for_peer = b->stage == DIALLING || b->stage == CLOSING;
-    if (b->guest.fd < 0 || b->guest_ended || waits_for_peer || b->to_peer.size >= QUEUE_BYTES)
+    size_t room = guest_room(b);
+    if (room == 0)
         return false;
-    ssize_t n = recv(b->guest.fd, piece, sizeof(piece), MSG_DONTWAIT);
+    ssize_t n = recv(b->guest.fd, piece, room, MSG_DONTWAIT);
     if (n < 0 && (errno == EAGAIN || errno == EINTR))
         return false;
     if (n > 0) {
@@ -239,27 +388,32 @@ static bool read_guest(struct between *b)
         flight_end(&b->flight);
         judge(b);
     }
+    if (b->relay)
+        relay_guest_ended(b->relay);
     return true;
 }
 
 static bool read_peer(struct between *b)
 {
     struct flow *f = b->flow;
-    bool is_handed_over = b->stage == HANDING_OVER && b->guest_ended && b->to_peer.size == 0;
-    if (f->dial.state != DIAL_DONE || f->peer.fd < 0 || b->peer_ended || is_handed_over ||
-        b->to_guest.size >= QUEUE_BYTES)
+    size_t room = peer_room(b);
+    if (room == 0)
         return false;
-    ssize_t n = recv(f->peer.fd, piece, sizeof(piece), MSG_DONTWAIT);
+    ssize_t n = recv(f->peer.fd, piece, room, MSG_DONTWAIT);
     if (n < 0 && (errno == EAGAIN || errno == EINTR))
         return false;
     if (n < 0) {
-        flow_cut(f);
+        lose_peer(b, strerror(errno));
         return false;
     }
-    if (n == 0)
-        b->peer_ended = true;
-    b->guest_rx += (uint64_t)n;
-    buf_append(&b->to_guest, piece, (size_t)n);
+    b->peer_ended = n == 0;
+    b->guest_rx += b->relay ? 0 : (uint64_t)n;
+    if (!b->relay)
+        buf_append(&b->to_guest, piece, (size_t)n);
+    else if (n > 0)
+        relay_from_peer(b->relay, piece, (size_t)n);
+    else
+        relay_peer_ended(b->relay);
     return true;
 }
 
@@ -275,18 +429,38 @@ static bool send_queue(struct buf *queue, int fd)
     return true;
 }
 
+/* A program that reads no more is no reason to end what it writes. */
 static void send_to_guest(struct between *b)
 {
-    /* A program that reads no more is no reason to end what it writes. */
-    if (b->guest.fd < 0 || !send_queue(&b->to_guest, b->guest.fd))
+    size_t before = b->to_guest.size;
+    if (b->guest.fd >= 0 && send_queue(&b->to_guest, b->guest.fd))
+        b->guest_rx += b->relay ? before - b->to_guest.size : 0;
+    else
         buf_reset(&b->to_guest);
-    /* While it is handed over, the kernel finds the end in the connection itself. */
-    if (b->peer_ended && b->to_guest.size == 0 && !b->told_guest_end && b->guest.fd >= 0 &&
-        b->stage != HANDING_OVER) {
-        channel_send_finish(b->flow->id);
-        shutdown(b->guest.fd, SHUT_WR);
-        b->told_guest_end = true;
-    }
+}
+
+static void send_to_peer(struct between *b)
+{
+    struct flow *f = b->flow;
+    if (f->dial.state == DIAL_DONE && f->peer.fd >= 0 && !send_queue(&b->to_peer, f->peer.fd))
+        lose_peer(b, strerror(errno));
+}
+
+static void tell_guest_end(struct between *b)
+{
+    if (b->told_guest_end || b->to_guest.size > 0 || b->guest.fd < 0)
+        return;
+    b->told_guest_end = true;
+    channel_send_finish(b->flow->id);
+    shutdown(b->guest.fd, SHUT_WR);
+}
+
+static void tell_peer_end(struct between *b)
+{
+    if (b->told_peer_end || b->to_peer.size > 0 || b->flow->peer.fd < 0)
+        return;
+    b->told_peer_end = true;
+    shutdown(b->flow->peer.fd, SHUT_WR);
 }
 
 /* ---- the loop ---- */
@@ -303,42 +477,90 @@ static void finish_handing_over(struct between *b)
     between_bury(b);
 }
 
-static bool is_over(const struct between *b)
+/* What is to become of the two sides of what is relayed. Afterwards b may be gone. */
+static void relay_ends(struct between *b)
 {
-    return b->stage == CLOSING && (b->to_guest.size == 0 || b->guest.fd < 0);
+    struct flow *f = b->flow;
+    enum exchange_end guest = relay_guest_end(b->relay), peer = relay_peer_end(b->relay);
+    bool has_done_all = b->guest_is_gone && b->guest_ended && b->to_peer.size == 0;
+    if (guest == EXCHANGE_RESET) {
+        flow_cut(f);
+        return;
+    }
+    if (guest != EXCHANGE_OPEN)
+        tell_guest_end(b);
+    if (peer == EXCHANGE_SHUT)
+        tell_peer_end(b);
+    if (peer == EXCHANGE_CLOSE && b->to_peer.size == 0)
+        watch_close(&f->peer);
+    if (peer == EXCHANGE_RESET) {
+        flow_reset_peer(f);
+        watch_close(&f->peer);
+    }
+    if ((guest == EXCHANGE_CLOSE && b->to_guest.size == 0) || has_done_all)
+        flow_close(f);
+}
+
+static void go_on_relaying(struct between *b)
+{
+    struct flow *f = b->flow;
+    relay_run(b->relay, &b->to_guest, &b->to_peer, QUEUE_BYTES);
+    if (f->dial.state != DIAL_NOT_YET || relay_wants_peer(b->relay) == EXCHANGE_DIAL_NOTHING)
+        return;
+    if (relay_wants_peer(b->relay) == EXCHANGE_DIAL_NAME)
+        snprintf(f->name, sizeof(f->name), "%s", relay_name(b->relay));
+    if (!f->reason[0])
+        snprintf(f->reason, sizeof(f->reason), "request");
+    dial_begin(f);
 }
 
 static void wait_for_what_can_be_done(struct between *b)
 {
     struct flow *f = b->flow;
-    bool reads_guest = !b->guest_ended && b->stage != DIALLING && b->to_peer.size < QUEUE_BYTES;
-    bool reads_peer = !b->peer_ended && b->to_guest.size < QUEUE_BYTES;
-    watch_for(&b->guest, (reads_guest ? EPOLLIN : 0U) | (b->to_guest.size > 0 ? EPOLLOUT : 0U));
+    watch_for(&b->guest,
+              (guest_room(b) > 0 ? EPOLLIN : 0U) | (b->to_guest.size > 0 ? EPOLLOUT : 0U));
     if (f->dial.state == DIAL_DONE)
-        watch_for(&f->peer, (reads_peer ? EPOLLIN : 0U) | (b->to_peer.size > 0 ? EPOLLOUT : 0U));
+        watch_for(&f->peer,
+                  (peer_room(b) > 0 ? EPOLLIN : 0U) | (b->to_peer.size > 0 ? EPOLLOUT : 0U));
+    if (b->relay && (f->dial.state == DIAL_DONE || f->dial.state == DIAL_NOT_YET))
+        flow_set_deadline(f, relay_deadline_ns(b->relay));
+}
+
+/* One round; whether there may be more to do. Afterwards b may be gone. */
+static bool step(struct between *b)
+{
+    struct flow *f = b->flow;
+    bool has_read = read_guest(b);
+    if (f->between != b)
+        return false;
+    has_read |= read_peer(b);
+    if (f->between == b && b->relay)
+        go_on_relaying(b);
+    if (f->between == b)
+        send_to_peer(b);
+    if (f->between == b)
+        send_to_guest(b);
+    return has_read && f->between == b;
 }
 
 /* All that can be done now. Afterwards b may be gone. */
 static void run(struct between *b)
 {
     struct flow *f = b->flow;
-    bool goes_on = true;
-    while (goes_on && f->between == b) {
-        goes_on = read_guest(b);
-        if (f->between != b)
-            return;
-        goes_on |= read_peer(b);
-        if (f->between != b)
-            return;
-        if (f->dial.state == DIAL_DONE && f->peer.fd >= 0 && !send_queue(&b->to_peer, f->peer.fd)) {
-            flow_cut(f);
-            return;
-        }
-        send_to_guest(b);
-    }
-    if (b->stage == HANDING_OVER && b->guest_ended && b->to_peer.size == 0 && b->to_guest.size == 0)
+    while (step(b))
+        ;
+    if (f->between != b)
+        return;
+    if (b->relay)
+        relay_ends(b);
+    else if (b->peer_ended && b->stage != HANDING_OVER) /* else the kernel finds it there */
+        tell_guest_end(b);
+    if (f->between != b)
+        return;
+    bool is_sent = b->to_guest.size == 0 && b->to_peer.size == 0;
+    if (b->stage == HANDING_OVER && b->guest_ended && is_sent)
         finish_handing_over(b);
-    else if (is_over(b))
+    else if (b->stage == CLOSING && (b->to_guest.size == 0 || b->guest.fd < 0))
         flow_close(f);
     else
         wait_for_what_can_be_done(b);
@@ -389,7 +611,18 @@ void between_connected(struct between *b)
     b->flow->peer.ready = on_peer;
     if (b->stage == DIALLING)
         hand_over(b);
+    else if (b->relay)
+        relay_connected(b->relay, flow_dialled(b->flow));
     run(b);
+}
+
+bool between_failed(struct between *b, const char *reason, const char *words)
+{
+    if (!b->relay)
+        return false;
+    relay_failed(b->relay, reason, words);
+    run(b);
+    return true;
 }
 
 void between_guest_gone(struct between *b)
@@ -402,6 +635,9 @@ void between_on_time(struct between *b)
 {
     if (b->stage == SEEING && b->flight.bytes.size > 0) {
         time_out(b);
+    } else if (b->relay) {
+        relay_expire(b->relay);
+        run(b);
     } else if (b->stage == SEEING) {
         judge_silence(b);
         if (b->flow->between == b)

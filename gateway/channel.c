@@ -3,6 +3,7 @@
 
 #include "gateway/flows.h"
 #include "gateway/questions.h"
+#include "gateway/trust.h"
 
 #include <poll.h>
 #include <sys/socket.h>
@@ -38,8 +39,13 @@ static void send_message(const struct gateway_message *m, int fd)
 
 void channel_send_ready(void)
 {
-    const struct gateway_message m = {
-        .packet = {.version = GATEWAY_VERSION, .type = GATEWAY_READY}};
+    struct gateway_message m = {.packet = {.version = GATEWAY_VERSION,
+                                           .type = GATEWAY_READY,
+                                           .id = tls_authority_subject_hash(trust_authority())}};
+    int size = tls_authority_certificate(trust_authority(), m.data, sizeof(m.data));
+    if (size < 0)
+        gateway_fail("the authority's certificate: %s", strerror(-size));
+    m.packet.data_size = (uint16_t)size;
     send_message(&m, -1);
 }
 

@@ -155,7 +155,7 @@ bool exchange_is_over(const struct exchange *x)
 
 enum exchange_dial exchange_wants_server(const struct exchange *x)
 {
-    return x->dial;
+    return exchange_is_over(x) ? EXCHANGE_DIAL_NOTHING : x->dial;
 }
 
 const char *exchange_name(const struct exchange *x)
@@ -174,10 +174,17 @@ void exchange_server_failed(struct exchange *x, const char *reason, const char *
 {
     if (exchange_is_over(x))
         return;
-    if (x->is_opaque || x->response_state == RESPONSE_NONE)
-        exchange_close(x, x->is_opaque ? EXCHANGE_RESET : EXCHANGE_CLOSE, EXCHANGE_CLOSE);
-    else
+    x->dial = EXCHANGE_DIAL_NOTHING;
+    if (x->is_opaque) {
+        exchange_close(x, EXCHANGE_RESET, EXCHANGE_RESET);
+    } else if (x->response_state == RESPONSE_HEAD || x->response_state == RESPONSE_BODY) {
         exchange_fail(x, 502, reason, words);
+    } else if (x->is_used) {
+        exchange_close(x, EXCHANGE_CLOSE, EXCHANGE_CLOSE);
+    } else {
+        snprintf(x->failure, sizeof(x->failure), "%s", reason);
+        snprintf(x->failure_words, sizeof(x->failure_words), "%s", words);
+    }
 }
 
 bool exchange_is_opaque(const struct exchange *x)

@@ -110,8 +110,9 @@ const char *exchange_name(const struct exchange *x);
 void exchange_dialled(struct exchange *x, const struct in6_addr *address);
 
 /*
- * No server will come, or it is gone: the guest is told, with 502, where it can be. reason is for
- * the log ("resolved:loopback", "upstream_tls"), words are for the guest; both copied.
+ * No server will come, or it is gone: the guest is told, with 502, where it can be; before its
+ * first request, once that has come. reason is for the log ("resolved:loopback", "upstream_tls"),
+ * words are for the guest; both copied.
  */
 void exchange_server_failed(struct exchange *x, const char *reason, const char *words);
 

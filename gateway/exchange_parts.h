@@ -55,7 +55,9 @@ struct exchange {
     struct buf to_guest, to_server;
     enum exchange_end guest_end, server_end;
     bool is_opaque, guest_has_ended, server_has_ended;
-    bool is_used;                               /* a request was answered */
+    bool is_used; /* a request was answered */
+    bool is_lost; /* there will be no server; the first request is told why: */
+    char lost_reason[POLICY_REASON_MAX_BYTES], lost_words[256];
     int64_t active_ns, request_ns, response_ns; /* the last byte; the first of a head, or 0 */
 
     enum request_state request_state;

@@ -248,6 +248,8 @@ static void take_request(struct exchange *x)
     note_decision(x, &d);
     if (d.status != 0)
         exchange_refuse(x, d.status, d.reason, d.words);
+    else if (x->is_lost)
+        exchange_fail(x, 502, x->lost_reason, x->lost_words);
     else
         send_request(x, r, &d);
 }

@@ -83,6 +83,9 @@ void flow_close(struct flow *f);
 /* cuts both sides off, which are told by a reset. */
 void flow_cut(struct flow *f);
 
+/* Only the peer's side: it and whoever holds a duplicate hear of a reset. */
+void flow_reset_peer(const struct flow *f);
+
 /* ---- dial.c ---- */
 
 /* To f->name, each address of which is judged; without one to exactly the address of evidence. */
@@ -100,6 +103,9 @@ void between_reap(void);
 
 /* The peer that it waited for is there. */
 void between_connected(struct between *b);
+
+/* It can't be had. False: the program is to be told by a reset. */
+bool between_failed(struct between *b, const char *reason, const char *words);
 
 /* The program has closed its socket: what it wrote before still goes out. */
 void between_guest_gone(struct between *b);

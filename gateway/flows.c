@@ -152,7 +152,7 @@ static void log_close(const struct flow *f, const char *reason)
 }
 
 /* The peer is told by a reset, and whoever holds a duplicate can't use it any more. */
-static void reset_peer(const struct flow *f)
+void flow_reset_peer(const struct flow *f)
 {
     const struct sockaddr nowhere = {.sa_family = AF_UNSPEC};
     if (f->peer.fd >= 0)
@@ -162,7 +162,7 @@ static void reset_peer(const struct flow *f)
 static void cut(struct flow *f, const char *reason)
 {
     log_close(f, reason);
-    reset_peer(f);
+    flow_reset_peer(f);
     channel_send_reset(f->id);
     flow_bury(f);
 }
@@ -190,7 +190,7 @@ bool flows_close(uint64_t id, bool is_reset)
     }
     log_close(f, NULL);
     if (is_reset)
-        reset_peer(f);
+        flow_reset_peer(f);
     flow_bury(f);
     return !is_answered;
 }
@@ -226,7 +226,8 @@ void flow_deny(struct flow *f, const char *reason, const char *words,
     e.resolved = found;
     log_write(&e);
     log_denial(&e, words);
-    refuse(f, EACCES);
+    if (!f->between || !between_failed(f->between, reason, words))
+        refuse(f, EACCES);
 }
 
 static void log_allowed(const struct flow *f, int error)
@@ -243,7 +244,8 @@ static void log_allowed(const struct flow *f, int error)
 void flow_fail(struct flow *f, int error)
 {
     log_allowed(f, error);
-    refuse(f, error);
+    if (!f->between || !between_failed(f->between, "upstream", strerror(error)))
+        refuse(f, error);
 }
 
 void flow_allow(struct flow *f, const struct policy_verdict *v)

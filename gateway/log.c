@@ -123,6 +123,25 @@ void log_end(void)
     write_folded();
 }
 
+static void set_request(json_t *o, const struct exchange_record *r)
+{
+    set_text(o, "method", r->method);
+    set_text(o, "path", r->path);
+    set_text(o, "authority", r->authority);
+    set_text(o, "rule", r->rule);
+    if (r->status)
+        json_object_set_new(o, "status", json_integer(r->status));
+    if (r->secret_count > 0) {
+        json_t *names = json_array();
+        for (size_t i = 0; i < r->secret_count; i++)
+            json_array_append_new(names, json_string(r->secrets[i]));
+        json_object_set_new(o, "secrets", names);
+    }
+    set_text(o, "violation", r->violation);
+    json_object_set_new(o, "guest_tx", json_integer((json_int_t)r->guest_tx));
+    json_object_set_new(o, "guest_rx", json_integer((json_int_t)r->guest_rx));
+}
+
 void log_write(const struct log_entry *e)
 {
     if (!is_open)
@@ -154,6 +173,8 @@ void log_write(const struct log_entry *e)
     if (e->pid)
         json_object_set_new(o, "pid", json_integer(e->pid));
     set_text(o, "program", e->program);
+    if (e->request)
+        set_request(o, e->request);
     if (e->has_counts) {
         json_object_set_new(o, "guest_tx", json_integer((json_int_t)e->guest_tx));
         json_object_set_new(o, "guest_rx", json_integer((json_int_t)e->guest_rx));

@@ -7,7 +7,7 @@
  */
 #pragma once
 
-#include "gateway/gateway.h"
+#include "gateway/exchange.h"
 #include "lib/dns/dns.h"
 
 #define LOG_NOTICES_MAX 32 /* lines for people; then one that says so */
@@ -17,7 +17,7 @@ void log_start(void);
 
 /* What a line is about; NULL, 0 and a negative error: not known, left out. */
 struct log_entry {
-    const char *event; /* "dns", "connect", "close" */
+    const char *event; /* "dns", "connect", "request", "close" */
     uint64_t flow;
     const char *name; /* canonical, or a guest's bytes */
     const char *dns_type;
@@ -32,6 +32,7 @@ struct log_entry {
     int error; /* positive errno of the dial */
     bool has_counts;
     uint64_t guest_tx, guest_rx;
+    const struct exchange_record *request;
     int64_t since_ns; /* for "ms"; 0: none */
 };
 

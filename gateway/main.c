@@ -9,10 +9,13 @@
 #include "gateway/log.h"
 #include "gateway/names.h"
 #include "gateway/seal.h"
+#include "gateway/trust.h"
 #include "gateway/watch.h"
 #include "lib/base/buf.h"
 #include "lib/base/map.h"
+#include "lib/secret/file.h"
 
+#include <fcntl.h>
 #include <ifaddrs.h>
 #include <net/if.h>
 #include <poll.h>
@@ -93,6 +96,19 @@ static void read_policy(void)
     buf_done(&text);
 }
 
+static void read_secrets(void)
+{
+    struct secret_error e;
+    if (fcntl(GATEWAY_SECRETS_FD, F_GETFD) < 0) {
+        if (gateway.document->secret_count > 0)
+            gateway_fail("the policy has secrets, and none came");
+        return;
+    }
+    if (secret_file_read(GATEWAY_SECRETS_FD, gateway.document, &gateway.secrets, &e) < 0)
+        gateway_fail("%s", e.text);
+    close(GATEWAY_SECRETS_FD);
+}
+
 static void read_exemptions(int count, char **words)
 {
     if (count > (int)ARRAY_SIZE(exempt))
@@ -164,7 +180,9 @@ static void start(int count, char **words)
     raise_descriptor_limit();
     read_policy();
     read_exemptions(count - 2, words + 2);
+    read_secrets();
     read_interfaces();
+    trust_start();
     if (names_start(&why) < 0)
         gateway_fail("name servers: %s; check /etc/resolv.conf", why);
     log_start();
@@ -209,6 +227,7 @@ int main(int count, char **words)
     flows_end();
     log_end();
     names_end();
+    secrets_put(gateway.secrets);
     policy_free(gateway.policy);
     return 0;
 }

@@ -69,17 +69,6 @@ int names_start(const char **ret_why)
     return -EIO;
 }
 
-/*
- * Of c-ares something refers to it that is not used here. libc's own would want libc's shared
- * libraries, which a static program has not.
- */
-int getservbyport_r(int port, const char *protocol, struct servent *entry, char *buffer,
-                    size_t size, struct servent **ret)
-{
-    *ret = NULL;
-    return ENOENT;
-}
-
 void names_end(void)
 {
     ares_destroy(channel);

@@ -89,7 +89,7 @@ static int run_child(const struct gateway_start *g, const struct sandbox_spec *s
 }
 
 /* Its first packet; nobody else has read from the channel. */
-static int wait_ready(int channel, struct sandbox_error *e)
+static int wait_ready(int channel, struct sandbox_ca *ret, struct sandbox_error *e)
 {
     struct gateway_message m;
     struct pollfd p = {.fd = channel, .events = POLLIN};
@@ -105,6 +105,10 @@ static int wait_ready(int channel, struct sandbox_error *e)
     ssize_t size = recv(channel, &m, sizeof(m), MSG_DONTWAIT);
     if (size <= 0 || !gateway_is_valid(&m, (size_t)size) || m.packet.type != GATEWAY_READY)
         return -EPIPE;
+    if (sandbox_ca_set(ret, m.data, m.packet.data_size, (uint32_t)m.packet.id) < 0)
+        return sandbox_error_set(e, -EBADMSG,
+                                 "start: gateway: its certificate can't be read; "
+                                 "install the programs of one version");
     return 0;
 }
 
@@ -130,7 +134,7 @@ int sandbox_gateway_start(const struct gateway_start *g, const struct sandbox_sp
     r = run_child(g, spec, &c, ret, e);
     close(ends[1]);
     if (r == 0)
-        r = wait_ready(ours, e);
+        r = wait_ready(ours, &ret->ca, e);
     if (r == 0)
         *ret_channel = TAKE_FD(ours);
     return r;

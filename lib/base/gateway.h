@@ -31,7 +31,8 @@
  *
  * Descriptors that glovebox-gateway is started with (all others closed):
  *   3  the channel; first it sends READY, once nothing more can fail, with the certificate (DER) of
- *      the authority that the sandbox is to trust, or nothing
+ *      the authority that the sandbox is to trust; id is the hash of its subject (openssl x509
+ *      -subject_hash)
  *   4  the policy, to read once: lib/policy
  *   5  the decision log, for writing; may be closed
  *   6  the secrets' values, to read once; may be closed

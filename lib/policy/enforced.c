@@ -22,17 +22,29 @@ static bool asks_for_datagrams(const struct policy_rule *r)
     return r->is_allow && r->has_protocols && (r->protocols & ~(1u << POLICY_TCP));
 }
 
+static bool has_forward(const struct policy_rule *r)
+{
+    for (size_t i = 0; i < r->transform_count; i++)
+        if (r->transforms[i].forward_url)
+            return true;
+    return false;
+}
+
+static bool has_terminating_secret(const struct policy_document *d)
+{
+    for (size_t i = 0; i < d->secret_count; i++)
+        if (d->secrets[i].on_violation == POLICY_VIOLATION_TERMINATE)
+            return true;
+    return false;
+}
+
 static int check_rule(const struct policy_rule *r, size_t i, struct policy_error *e)
 {
     const struct {
         bool is_asked;
         const char *field, *what;
     } rows[] = {
-        {r->tls == POLICY_TLS_TERMINATE, "tls", "TLS is not terminated"},
-        {r->http, "http", "requests are not looked into"},
-        {r->is_raw, "l7", "TLS is not terminated"},
-        {r->allows_connect, "connect", "requests are not looked into"},
-        {r->transform_count > 0, "transforms", "requests are not changed"},
+        {has_forward(r), "transforms", "requests are not forwarded to another host"},
         {r->dns_type_count > 0, "dns_types", "only addresses are looked up"},
         {asks_for_datagrams(r), "proto", "only TCP is carried"},
     };
@@ -56,19 +68,15 @@ static int check_rest(const struct policy_document *d, struct policy_error *e)
     } rows[] = {
         {d->dns.is_virtual, "/dns/answer", "addresses are shown as they are"},
         {d->dns.resolver_count > 8, "/dns/resolvers", "no more than 8 resolvers"},
-        {d->tls.mode == POLICY_TLS_TERMINATE, "/tls/mode", "TLS is not terminated"},
-        {d->tls.extra_ca_count > 0, "/tls/extra_ca_pem", "TLS is not terminated"},
-        {d->tls.client_cert_count > 0, "/tls/client_certs", "TLS is not terminated"},
-        {d->tls.min_version > 0x0303, "/tls/min_version", "TLS is not looked into"},
-        {d->tls.port_count > 0, "/tls/ports", "TLS is not looked into"},
-        {d->secret_count > 0, "/secrets", "there are no secrets"},
+        {d->tls.client_cert_count > 0, "/tls/client_certs", "servers are shown no certificate"},
+        {has_terminating_secret(d), "/secrets",
+         "no sandbox is ended for a violation (on_violation)"},
         {d->upstream, "/upstream", "connections are made directly"},
         {l->bytes_up != POLICY_LIMIT_NONE, "/limits/bytes_up", "bytes have no quota"},
         {l->bytes_down != POLICY_LIMIT_NONE, "/limits/bytes_down", "bytes have no quota"},
         {l->rate_up != POLICY_LIMIT_NONE, "/limits/rate_up", "bytes have no rate"},
         {l->rate_down != POLICY_LIMIT_NONE, "/limits/rate_down", "bytes have no rate"},
         {!is_idle_default, "/limits/idle_tcp_s", "idle connections are not ended"},
-        {d->log.level == POLICY_LOG_REQUESTS, "/log/level", "requests are not looked into"},
         {d->ingress.host_mask, "/ingress/host_mask", "nothing comes in"},
     };
     for (size_t i = 0; i < ARRAY_SIZE(rows); i++)

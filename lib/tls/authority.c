@@ -182,3 +182,8 @@ SSL *tls_authority_new_server(struct tls_authority *a, const struct tls_identity
     SSL_free(ssl);
     return NULL;
 }
+
+uint32_t tls_authority_subject_hash(const struct tls_authority *a)
+{
+    return (uint32_t)X509_subject_name_hash(a->certificate);
+}

@@ -48,5 +48,8 @@ void tls_authority_free(struct tls_authority *a);
 /* Copies its certificate in DER. Returns the size, or -ENOSPC when max is less than that. */
 int tls_authority_certificate(const struct tls_authority *a, uint8_t *ret, size_t max);
 
+/* X509_subject_name_hash(3) of it: the name of its link in a folder of certificates. */
+uint32_t tls_authority_subject_hash(const struct tls_authority *a);
+
 /* How many leaves were made so far. */
 uint64_t tls_authority_minted(const struct tls_authority *a);

@@ -17,6 +17,8 @@ import subprocess
 import sys
 import threading
 
+import internet_tls
+
 CLONE_NEWNS, CLONE_NEWNET = 0x20000, 0x40000000
 MS_BIND, MS_REC, MS_PRIVATE = 4096, 16384, 1 << 18
 MACHINE, ROUTER = "45.32.0.1", "45.32.0.2"
@@ -43,7 +45,7 @@ def ip(words):
 
 # ---- the internet's end ----
 
-counts = {"queries": [], "connections": [], "datagrams": 0}
+counts = {"queries": [], "connections": [], "datagrams": 0, "requests": []}
 lock = threading.Lock()
 turns = {}
 
@@ -51,6 +53,7 @@ ZONE = {
     "api.good.test": [GOOD], "git.good.test": [GOOD], "other.good.test": [OTHER],
     "mixed.good.test": [GOOD, "169.254.169.254"], "lan.good.test": ["10.1.2.3"], "local.good.test": ["127.0.0.1"],
     "machine.good.test": [MACHINE], "metadata.good.test": ["169.254.169.254"], "evil.test": [EVIL],
+    "api.test": [GOOD], "www.pkg.test": [GOOD],
     "pkg.test": [GOOD], "a.b.c.pkg.test": [GOOD], "evilpkg.test": [EVIL], "dead.good.test": ["45.33.32.99", GOOD],
     "many.good.test": [f"45.33.33.{n}" for n in range(1, 40)],
 }
@@ -130,13 +133,18 @@ class Web(http.server.BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
 
     def reply(self, body):
+        with lock:
+            counts["requests"].append([self.command, self.headers.get("Host"), self.path])
         self.send_response(200)
         self.send_header("Content-Length", str(len(body)))
         self.end_headers()
         self.wfile.write(body)
 
     def do_GET(self):
-        self.reply(BIG if self.path == "/big" else f"{self.server.server_address[0]} {self.path}\n".encode())
+        if self.path.startswith("/echo"):
+            self.reply(internet_tls.echo_of(self))
+        else:
+            self.reply(BIG if self.path == "/big" else f"{self.server.server_address[0]} {self.path}\n".encode())
 
     def do_POST(self):
         left, total = int(self.headers["Content-Length"]), 0
@@ -180,7 +188,10 @@ class Silent(socketserver.BaseRequestHandler):
         threading.Event().wait()
 
 
-def serve():
+def serve(folder):
+    internet_tls.make_certificates(folder)
+    tls = {name: internet_tls.wrapped(Web, internet_tls.context(folder, name))
+           for name in ("good", "other", "expired", "self")}
     check(libc.unshare(CLONE_NEWNET))
     print("apart", flush=True)
     sys.stdin.readline()
@@ -191,7 +202,9 @@ def serve():
         ip(f"addr add {address}/32 dev lo")
     ip("route add blackhole 45.33.32.99")  # whose packets come to nothing
     for host, port, handler in ((GOOD, 80, Web), (OTHER, 80, Web), (EVIL, 80, Web), (GOOD, 22, Banner), (GOOD, 7, Echo),
-                                (GOOD, 9, Reset), (GOOD, 10, Silent), (EVIL, 53, Web)):
+                                (GOOD, 9, Reset), (GOOD, 10, Silent), (EVIL, 53, Web), (GOOD, 443, tls["good"]),
+                                (EVIL, 443, tls["other"]), (OTHER, 443, tls["good"]), (GOOD, 8443, tls["other"]),
+                                (GOOD, 8444, tls["expired"]), (GOOD, 8445, tls["self"])):
         threading.Thread(target=Server((host, port), handler).serve_forever, daemon=True).start()
     threading.Thread(target=serve_names, daemon=True).start()
     threading.Thread(target=count_datagrams, daemon=True).start()
@@ -209,7 +222,7 @@ class Internet:
     def __init__(self, folder):
         check(libc.unshare(CLONE_NEWNET | CLONE_NEWNS))
         check(libc.mount(None, b"/", None, MS_REC | MS_PRIVATE, None))
-        self.process = subprocess.Popen([sys.executable, os.path.abspath(__file__)], stdin=subprocess.PIPE,
+        self.process = subprocess.Popen([sys.executable, os.path.abspath(__file__), folder], stdin=subprocess.PIPE,
                                         stdout=subprocess.PIPE, text=True)
         self.process.stdout.readline()
         ip("link set lo up")
@@ -219,6 +232,8 @@ class Internet:
         ip(f"route add default via {ROUTER}")
         self.ask("go")
         self.show(folder, "resolv.conf", "/etc/resolv.conf", f"nameserver {RESOLVER}\n")
+        with open(os.path.join(folder, internet_tls.ROOT), encoding="ascii") as f:
+            self.root = f.read()
 
     def show(self, folder, name, target, text):
         """Puts a file over one of this machine's, for this process and its children."""
@@ -242,4 +257,4 @@ class Internet:
 
 
 if __name__ == "__main__":
-    serve()
+    serve(sys.argv[1])

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Of c-ares and OpenSSL something refers to these that is not used here. libc's own would want
+ * libc's shared libraries, which a static program has not, and so they are not there.
+ */
+#include "lib/base/base.h"
+
+#include <dlfcn.h>
+#include <netdb.h>
+
+int getservbyport_r(int port, const char *protocol, struct servent *entry, char *buffer,
+                    size_t size, struct servent **ret)
+{
+    *ret = NULL;
+    return ENOENT;
+}
+
+int getaddrinfo(const char *node, const char *service, const struct addrinfo *hints,
+                struct addrinfo **ret)
+{
+    return EAI_FAIL;
+}
+
+void freeaddrinfo(struct addrinfo *list)
+{
+}
+
+struct hostent *gethostbyname(const char *name)
+{
+    return NULL;
+}
+
+void *dlopen(const char *file, int mode)
+{
+    return NULL;
+}

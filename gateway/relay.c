@@ -1,0 +1,415 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "gateway/relay.h"
+
+#include "gateway/trust.h"
+#include "lib/tls/session.h"
+
+#include <stdio.h>
+
+#define PIECE_BYTES 16384
+#define HELD_BYTES  (4 * PIECE_BYTES) /* plain text that the other side does not take yet */
+
+enum step {
+    PEER_IS_WANTED, /* by exchange, or by the caller */
+    GREETING,       /* the peer's handshake goes on */
+    RELAYING,
+};
+
+/* One side: its TLS, if there is any, and what came out of it and is not taken yet. */
+struct side {
+    struct tls_session *tls;
+    struct buf plain;
+    bool has_ended; /* no more bytes */
+    bool told_end;  /* and who is behind it knows */
+    bool is_closed; /* we have said our last */
+};
+
+struct relay {
+    struct relay_setup setup;
+    char name[POLICY_NAME_MAX_BYTES + 1];
+    char trouble[256];
+    enum step step;
+    struct exchange *exchange; /* NULL: raw, or not yet */
+    struct side guest, peer;
+    struct buf first; /* until there is who takes it */
+    bool is_broken;
+    int64_t greeting_until_ns;
+};
+
+static void set_out(struct side *s)
+{
+    tls_session_free(s->tls);
+    buf_done(&s->plain);
+}
+
+void relay_free(struct relay *r)
+{
+    if (!r)
+        return;
+    exchange_free(r->exchange);
+    set_out(&r->guest);
+    set_out(&r->peer);
+    buf_done(&r->first);
+    free(r);
+}
+
+static bool start_exchange(struct relay *r)
+{
+    const struct exchange_setup setup = {
+        .evidence = r->setup.evidence,
+        .name = r->name,
+        .dialled = r->setup.dialled,
+        .is_tls = r->setup.is_tls,
+        .context = r->setup.context,
+        .log = r->setup.log,
+    };
+    r->exchange = exchange_new(&setup);
+    return r->exchange;
+}
+
+struct relay *relay_new(const struct relay_setup *setup, const void *first, size_t size)
+{
+    struct relay *r = calloc(1, sizeof(*r));
+    if (!r)
+        return NULL;
+    r->setup = *setup;
+    r->guest.plain = r->peer.plain = BUF_INIT(HELD_BYTES + size);
+    r->first = BUF_INIT(size);
+    snprintf(r->name, sizeof(r->name), "%s", setup->name);
+    struct buf *to = setup->is_tls ? &r->first : &r->guest.plain;
+    if (buf_append(to, first, size) < 0 || (!setup->is_tls && !start_exchange(r))) {
+        relay_free(r);
+        return NULL;
+    }
+    if (!setup->is_tls)
+        r->step = RELAYING;
+    else if (setup->dialled)
+        relay_connected(r, setup->dialled);
+    return r;
+}
+
+const char *relay_name(const struct relay *r)
+{
+    return r->exchange && !r->setup.is_tls ? exchange_name(r->exchange) : r->name;
+}
+
+const char *relay_trouble(const struct relay *r)
+{
+    return r->trouble;
+}
+
+enum exchange_dial relay_wants_peer(const struct relay *r)
+{
+    if (r->setup.is_tls)
+        return r->step == PEER_IS_WANTED ? EXCHANGE_DIAL_NAME : EXCHANGE_DIAL_NOTHING;
+    return exchange_wants_server(r->exchange);
+}
+
+/* ---- TLS begins ---- */
+
+/* The peer is who it has to be, or there is an answer that says why not. */
+static void greet_guest(struct relay *r)
+{
+    size_t taken;
+    r->step = RELAYING;
+    r->guest.tls = tls_session_accept(trust_authority(), r->name, trust_now_s());
+    if (!r->guest.tls || (!(r->setup.is_raw && !r->trouble[0]) && !start_exchange(r))) {
+        r->is_broken = true;
+        return;
+    }
+    tls_session_take(r->guest.tls, r->first.data, r->first.size, &taken);
+    r->is_broken = taken != r->first.size;
+    buf_done(&r->first);
+}
+
+void relay_connected(struct relay *r, const struct in6_addr *address)
+{
+    r->setup.dialled = address;
+    if (!r->setup.is_tls) {
+        exchange_dialled(r->exchange, address);
+        return;
+    }
+    r->step = GREETING;
+    r->greeting_until_ns =
+        gateway_now_ns() + (int64_t)gateway.document->limits.connect_timeout_ms * NSEC_PER_MSEC;
+    r->peer.tls = tls_session_connect(trust_roots(), r->name, gateway.document->tls.min_version,
+                                      trust_now_s());
+    if (!r->peer.tls)
+        relay_failed(r, "upstream_tls", strerror(errno));
+}
+
+void relay_failed(struct relay *r, const char *reason, const char *words)
+{
+    snprintf(r->trouble, sizeof(r->trouble), "%s", words);
+    r->peer.told_end = true;
+    if (r->setup.is_tls && r->step != RELAYING)
+        greet_guest(r);
+    if (r->exchange)
+        exchange_server_failed(r->exchange, reason, words);
+    else
+        r->is_broken = true;
+}
+
+static void go_on_greeting(struct relay *r)
+{
+    switch (tls_session_progress(r->peer.tls)) {
+    case TLS_HANDSHAKE:
+        return;
+    case TLS_OPEN:
+    case TLS_CLOSED:
+        greet_guest(r);
+        return;
+    case TLS_TRUNCATED:
+    case TLS_FAILED:
+        break;
+    }
+    const char *why = tls_session_error(r->peer.tls);
+    relay_failed(r, "upstream_tls", why[0] ? why : "the server ended the TLS handshake");
+}
+
+/* ---- bytes from outside ---- */
+
+static size_t room(const struct side *s)
+{
+    return s->tls                       ? tls_session_room(s->tls)
+           : s->plain.size < HELD_BYTES ? HELD_BYTES - s->plain.size
+                                        : 0;
+}
+
+size_t relay_guest_room(const struct relay *r)
+{
+    return r->step == RELAYING ? room(&r->guest) : 0;
+}
+
+size_t relay_peer_room(const struct relay *r)
+{
+    return r->step == PEER_IS_WANTED ? 0 : room(&r->peer);
+}
+
+static void take(struct side *s, const void *data, size_t size)
+{
+    size_t taken;
+    if (s->tls)
+        tls_session_take(s->tls, data, size, &taken);
+    else
+        buf_append(&s->plain, data, size);
+}
+
+void relay_from_guest(struct relay *r, const void *data, size_t size)
+{
+    take(&r->guest, data, size);
+}
+
+void relay_from_peer(struct relay *r, const void *data, size_t size)
+{
+    take(&r->peer, data, size);
+}
+
+static void end(struct side *s)
+{
+    s->has_ended = true;
+    if (s->tls)
+        tls_session_end(s->tls);
+}
+
+void relay_guest_ended(struct relay *r)
+{
+    end(&r->guest);
+}
+
+void relay_peer_ended(struct relay *r)
+{
+    end(&r->peer);
+}
+
+/* ---- through ---- */
+
+/* What TLS gives, as far as there is room. */
+static bool decrypt(struct side *s)
+{
+    static char piece[PIECE_BYTES];
+    bool has_moved = false;
+    while (s->tls && s->plain.size < HELD_BYTES - PIECE_BYTES) {
+        size_t n = tls_session_read(s->tls, piece, sizeof(piece));
+        if (n == 0)
+            break;
+        buf_append(&s->plain, piece, n);
+        has_moved = true;
+    }
+    return has_moved;
+}
+
+/* Whether what came from a side is all, and how it ended. */
+static enum tls_progress progress_of(const struct side *s)
+{
+    if (s->tls)
+        return tls_session_progress(s->tls);
+    return s->has_ended ? TLS_CLOSED : TLS_OPEN;
+}
+
+/* Plain text on its way out of here, by a side. Takes from text what it can. */
+static bool give(struct side *s, struct buf *text, struct buf *out, size_t limit)
+{
+    if (text->size == 0)
+        return false;
+    size_t taken = 0;
+    if (s->tls)
+        taken = tls_session_write(s->tls, text->data, text->size);
+    else if (out->size < limit && buf_append(out, text->data, text->size) == 0)
+        taken = text->size;
+    buf_consume(text, taken);
+    return taken > 0;
+}
+
+static bool encrypt(struct side *s, struct buf *out, size_t limit)
+{
+    const uint8_t *data;
+    size_t size;
+    if (!s->tls || out->size >= limit)
+        return false;
+    tls_session_pending(s->tls, &data, &size);
+    if (size == 0 || buf_append(out, data, size) < 0)
+        return false;
+    tls_session_sent(s->tls, size);
+    return true;
+}
+
+static bool exchange_step(struct relay *r)
+{
+    struct exchange *x = r->exchange;
+    size_t a = exchange_from_guest(x, r->guest.plain.data, r->guest.plain.size);
+    buf_consume(&r->guest.plain, a);
+    size_t b = exchange_from_server(x, r->peer.plain.data, r->peer.plain.size);
+    buf_consume(&r->peer.plain, b);
+    return a + b > 0;
+}
+
+static void tell_ends(struct relay *r)
+{
+    enum tls_progress guest = progress_of(&r->guest), peer = progress_of(&r->peer);
+    if (guest >= TLS_CLOSED && r->guest.plain.size == 0 && !r->guest.told_end) {
+        r->guest.told_end = true;
+        exchange_guest_ended(r->exchange);
+    }
+    if (peer < TLS_CLOSED || r->peer.plain.size > 0 || r->peer.told_end)
+        return;
+    r->peer.told_end = true;
+    if (peer == TLS_CLOSED)
+        exchange_server_ended(r->exchange);
+    else
+        exchange_server_failed(r->exchange, "upstream_tls", "the server's connection broke off");
+}
+
+/* Says close_notify, once all that goes before it is written. */
+static void close_side(struct side *s, enum exchange_end end, const struct buf *text)
+{
+    if (!s->tls || s->is_closed || (end != EXCHANGE_SHUT && end != EXCHANGE_CLOSE) ||
+        text->size > 0)
+        return;
+    s->is_closed = true;
+    tls_session_close(s->tls);
+}
+
+static bool relay_exchange(struct relay *r, struct buf *to_guest, struct buf *to_peer, size_t limit)
+{
+    struct exchange *x = r->exchange;
+    bool has_moved = exchange_step(r);
+    tell_ends(r);
+    has_moved |= give(&r->peer, exchange_to_server(x), to_peer, limit);
+    has_moved |= give(&r->guest, exchange_to_guest(x), to_guest, limit);
+    close_side(&r->peer, exchange_server_end(x), exchange_to_server(x));
+    close_side(&r->guest, exchange_guest_end(x), exchange_to_guest(x));
+    return has_moved;
+}
+
+/* What ends on one side ends on the other. */
+static bool relay_raw(struct relay *r, struct buf *to_guest, struct buf *to_peer, size_t limit)
+{
+    bool has_moved = give(&r->peer, &r->guest.plain, to_peer, limit);
+    has_moved |= give(&r->guest, &r->peer.plain, to_guest, limit);
+    enum tls_progress guest = progress_of(&r->guest), peer = progress_of(&r->peer);
+    r->is_broken |= guest > TLS_CLOSED || peer > TLS_CLOSED;
+    if (guest == TLS_CLOSED)
+        close_side(&r->peer, EXCHANGE_SHUT, &r->guest.plain);
+    if (peer == TLS_CLOSED)
+        close_side(&r->guest, EXCHANGE_SHUT, &r->peer.plain);
+    return has_moved;
+}
+
+void relay_run(struct relay *r, struct buf *to_guest, struct buf *to_peer, size_t limit)
+{
+    bool has_moved = true;
+    if (r->step == GREETING)
+        go_on_greeting(r);
+    while (has_moved && !r->is_broken) {
+        has_moved = decrypt(&r->guest) | decrypt(&r->peer);
+        if (r->step == RELAYING)
+            has_moved |= r->exchange ? relay_exchange(r, to_guest, to_peer, limit)
+                                     : relay_raw(r, to_guest, to_peer, limit);
+        has_moved |= encrypt(&r->guest, to_guest, limit);
+        has_moved |= encrypt(&r->peer, to_peer, limit);
+    }
+    r->is_broken |=
+        to_guest->failed || to_peer->failed || r->guest.plain.failed || r->peer.plain.failed;
+}
+
+/* ---- ends ---- */
+
+/* Nothing is left in here for that side. */
+static bool is_drained(const struct side *s)
+{
+    const uint8_t *data;
+    size_t size = 0;
+    if (s->tls)
+        tls_session_pending(s->tls, &data, &size);
+    return size == 0;
+}
+
+static enum exchange_end end_of_raw(const struct side *s)
+{
+    return s->is_closed && is_drained(s) ? EXCHANGE_SHUT : EXCHANGE_OPEN;
+}
+
+enum exchange_end relay_guest_end(const struct relay *r)
+{
+    if (r->is_broken)
+        return EXCHANGE_RESET;
+    if (r->step != RELAYING)
+        return EXCHANGE_OPEN;
+    if (!r->exchange)
+        return end_of_raw(&r->guest);
+    /* A handshake that failed has its alert to send; nobody is there to be answered. */
+    if (progress_of(&r->guest) == TLS_FAILED)
+        return is_drained(&r->guest) ? EXCHANGE_CLOSE : EXCHANGE_OPEN;
+    bool is_sent = exchange_to_guest(r->exchange)->size == 0 && is_drained(&r->guest);
+    enum exchange_end end = exchange_guest_end(r->exchange);
+    return is_sent || end == EXCHANGE_RESET ? end : EXCHANGE_OPEN;
+}
+
+enum exchange_end relay_peer_end(const struct relay *r)
+{
+    if (r->is_broken)
+        return EXCHANGE_RESET;
+    if (r->step != RELAYING)
+        return EXCHANGE_OPEN;
+    if (!r->exchange)
+        return end_of_raw(&r->peer);
+    bool is_sent = exchange_to_server(r->exchange)->size == 0 && is_drained(&r->peer);
+    enum exchange_end end = exchange_server_end(r->exchange);
+    return is_sent || end == EXCHANGE_RESET ? end : EXCHANGE_OPEN;
+}
+
+int64_t relay_deadline_ns(const struct relay *r)
+{
+    if (r->step == GREETING)
+        return r->greeting_until_ns;
+    return r->exchange ? exchange_deadline_ns(r->exchange) : INT64_MAX;
+}
+
+void relay_expire(struct relay *r)
+{
+    if (r->step == GREETING)
+        relay_failed(r, "upstream_tls", "the server did not finish the TLS handshake in time");
+    else if (r->exchange)
+        exchange_expire(r->exchange);
+}

@@ -1,0 +1,171 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""What a connection says of itself is looked at: the name in a TLS hello, requests; and TLS that ends in the gateway."""
+import json
+import os
+import sys
+
+sys.dont_write_bytecode = True
+import egress_test  # noqa: E402
+from cases import main  # noqa: E402
+from egress_test import cidr, domain  # noqa: E402
+from internet import EVIL, GOOD, OTHER  # noqa: E402
+
+CLIENT = r"""
+import http.client, ssl
+def trusting():
+    return ssl.create_default_context()
+def greet(address, name, port=443, context=None):
+    # what becomes of a TLS connection to an address that names a host in its hello; None: none
+    s = tcp(address, port)
+    if isinstance(s, str):
+        return s
+    c = context or ssl.create_default_context()
+    if name is None:
+        c.check_hostname = False
+    try:
+        with c.wrap_socket(s, server_hostname=name) as t:
+            t.sendall(b"GET /hello HTTP/1.1\r\nHost: %s\r\nConnection: close\r\n\r\n" % (name or "none").encode())
+            data = b""
+            while piece := t.recv(65536):
+                data += piece
+            return data.split(b"\r\n\r\n", 1)[1].decode().strip()
+    except ssl.SSLError as e:
+        return e.reason
+    except OSError as e:
+        return errno.errorcode.get(e.errno, str(e))
+def fetch(host, path="/", method="GET", headers={}, port=443, body=None, secure=True):
+    c = (http.client.HTTPSConnection if secure else http.client.HTTPConnection)(host, port, timeout=30)
+    try:
+        c.request(method, path, body, headers)
+        r = c.getresponse()
+        return [r.status, r.read().decode()]
+    except ssl.SSLError as e:
+        return e.reason
+    except OSError as e:
+        return errno.errorcode.get(e.errno, str(e))
+"""
+
+
+class Inspect(egress_test.Egress):
+    def setUp(self):
+        super().setUp()
+        net = egress_test.network()
+        if not hasattr(net, "is_trusted"):
+            net.is_trusted = True
+            with open("/etc/ssl/certs/ca-certificates.crt", encoding="utf-8") as f:
+                net.show(os.path.dirname(self.folder), "roots.pem", "/etc/ssl/certs/ca-certificates.crt", f.read() + net.root)
+
+    def python(self, code, *options, **rest):
+        return super().python(CLIENT + (code if "print" in code else f"print(json.dumps({code}))"), *options, **rest)
+
+
+class Hello(Inspect):
+    """TLS passes through; the name in its hello counts."""
+
+    def test_a1_a2_a10_the_hello_says_where_to(self):
+        found = self.python(f"[greet('{EVIL}', 'api.good.test'), look('api.good.test'), greet('{GOOD}', 'api.good.test'), "
+                            f"greet('{GOOD}', 'evil.test'), greet('{EVIL}', 'evil.test'), greet('{EVIL}', None)]")
+        denied = "TLSV1_ALERT_ACCESS_DENIED"
+        self.assertEqual(found, [f"{GOOD} /hello", [GOOD], f"{GOOD} /hello", denied, denied, denied])
+        self.assertEqual(self.came_in()["connections"], [f"{GOOD}:443"] * 3)
+        self.assertEqual(len(self.came_in()["requests"]), 2)
+        reasons = [d["reason"] for d in self.decisions("connect") if d["decision"] == "deny"]
+        self.assertEqual(reasons, ["name_conflict", "default", "default"])
+
+    def test_c14_a_hello_in_many_pieces(self):
+        code = f"""
+c = ssl.create_default_context()
+i, o = ssl.MemoryBIO(), ssl.MemoryBIO()
+t = c.wrap_bio(i, o, server_hostname="api.good.test")
+try:
+    t.do_handshake()
+except ssl.SSLWantReadError:
+    pass
+s = tcp("{EVIL}", 443)
+s.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+for byte in o.read():
+    s.send(bytes([byte]))
+while True:
+    i.write(s.recv(65536))
+    try:
+        t.do_handshake()
+        break
+    except ssl.SSLWantReadError:
+        pass
+s.sendall(o.read())
+print(json.dumps(t.version()))
+"""
+        self.assertEqual(self.python(code), "TLSv1.3")
+        self.assertEqual(self.came_in()["connections"], [f"{GOOD}:443"])
+
+    def test_c5_c6_each_request_in_the_clear_is_judged(self):
+        code = """
+look("api.good.test")
+s = socket.create_connection(("api.good.test", 80), 30)
+s.sendall(b"GET /one HTTP/1.1\\r\\nHost: api.good.test\\r\\n\\r\\nGET /two HTTP/1.1\\r\\nHost: evil.test\\r\\n\\r\\n")
+data = b""
+while piece := s.recv(65536):
+    data += piece
+print(json.dumps([part[:3].decode() for part in data.split(b"HTTP/1.1 ")[1:]]))
+"""
+        self.assertEqual(self.python(code), ["200", "421"])
+        self.assertEqual(self.came_in()["requests"], [["GET", "api.good.test", "/one"]])
+
+
+class Terminated(Inspect):
+    RULES = (domain("api.good.test", ports=[443], http={"method": ["GET"], "path": {"prefix": "/v1/"}}),
+             domain("other.good.test", tls="terminate"))
+
+    def test_requests_are_judged(self):
+        found = self.python("[fetch('api.good.test', '/v1/a'), fetch('api.good.test', '/v2/a'), "
+                            "fetch('api.good.test', '/v1/a', 'POST', body='x'), fetch('other.good.test', '/x')]",
+                            *self.policy(*self.RULES))
+        self.assertEqual(found[0], [200, f"{GOOD} /v1/a\n"])
+        self.assertEqual([found[1][0], found[2][0]], [403, 403])
+        self.assertEqual(json.loads(found[1][1])["reason"], "default")
+        self.assertEqual(found[3], [200, f"{OTHER} /x\n"])
+        self.assertEqual([r[2] for r in self.came_in()["requests"]], ["/v1/a", "/x"])
+        self.assertEqual([(d["path"], d["decision"], d["status"]) for d in self.decisions("request")],
+                         [("/v1/a", "allow", 200), ("/v2/a", "deny", 403), ("/v1/a", "deny", 403), ("/x", "allow", 200)])
+
+    def test_c1_c3_c11_authority_and_hello_agree(self):
+        found = self.python("[fetch('api.good.test', '/v1/a', headers={'Host': h})[0] for h in "
+                            "('evil.test', 'other.good.test', 'api.good.test:8443', 'api.good.test:443', 'API.good.test.')]",
+                            *self.policy(*self.RULES))
+        self.assertEqual(found, [421, 421, 421, 200, 200])
+
+    def test_c21_servers_that_are_not_who_they_should_be(self):
+        found = self.python("[fetch('api.good.test', '/', port=p) for p in (8443, 8444, 8445, 8446)]",
+                            *self.policy(domain("api.good.test", http={"method": ["GET"]})))
+        self.assertEqual([f[0] for f in found], [502] * 4)
+        for answer, word in zip(found, ("certificate", "expired", "self", "Connection refused")):
+            self.assertIn(word, answer[1])
+        self.assertEqual(self.came_in()["requests"], [])
+
+    def test_much_both_ways(self):
+        code = """
+c = http.client.HTTPSConnection("other.good.test", timeout=30)
+c.request("GET", "/big")
+body = c.getresponse().read()
+c.request("POST", "/", body)
+print(json.dumps([len(body), c.getresponse().read().decode() == f"{sum(body)}\\n"]))
+"""
+        self.assertEqual(self.python(code, *self.policy(*self.RULES)), [len(egress_test.BIG), True])
+
+    def test_transforms(self):
+        rule = domain("api.good.test", transforms=[{"set_headers": {"x-added": "1", "authorization": "Bearer z"},
+                                                    "remove_headers": ["x-gone"]}])
+        found = self.python("fetch('api.good.test', '/echo', headers={'Authorization': 'mine', 'X-Gone': '1', 'X-Kept': '2'})",
+                            *self.policy(rule))
+        headers = {name.lower(): value for name, value in json.loads(found[1])["headers"]}
+        self.assertEqual((headers["x-added"], headers["authorization"], headers["x-kept"], "x-gone" in headers),
+                         ("1", "Bearer z", "2", False))
+
+    def test_addresses_are_not_terminated(self):
+        found = self.python(f"greet('{GOOD}', 'api.good.test')", *self.policy(cidr(f"{GOOD}/32")))
+        self.assertEqual(found, f"{GOOD} /hello")
+
+
+if __name__ == "__main__":
+    main(sys.modules["__main__"])
