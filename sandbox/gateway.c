@@ -6,6 +6,7 @@
 #include "sandbox/clone.h"
 #include "sandbox/memory_file.h"
 #include "sandbox/program.h"
+#include "sandbox/secrets.h"
 
 #include <fcntl.h>
 #include <poll.h>
@@ -116,8 +117,10 @@ int sandbox_gateway_start(const struct gateway_start *g, const struct sandbox_sp
                           struct sandbox_gateway *ret, int *ret_channel, struct sandbox_error *e)
 {
     int ends[2];
-    _cleanup_close_ int policy = -1, log = -1;
+    _cleanup_close_ int policy = -1, log = -1, secrets = -1;
     int r = open_log(spec->egress_log, &log, e);
+    if (r == 0)
+        r = sandbox_secrets_open(spec, &secrets, e);
     if (r < 0)
         return r;
     policy = memory_file_new("glovebox-policy", spec->policy, strlen(spec->policy));
@@ -129,7 +132,7 @@ int sandbox_gateway_start(const struct gateway_start *g, const struct sandbox_sp
     struct child c = {
         .uid = geteuid(),
         .gid = getegid(),
-        .sources = {g->null, g->log, g->log, ends[1], policy, log, -1, -1, -1},
+        .sources = {g->null, g->log, g->log, ends[1], policy, log, secrets, -1, -1},
     };
     r = run_child(g, spec, &c, ret, e);
     close(ends[1]);

@@ -167,5 +167,43 @@ print(json.dumps([len(body), c.getresponse().read().decode() == f"{sum(body)}\\n
         self.assertEqual(found, f"{GOOD} /hello")
 
 
+class Secrets(Inspect):
+    VALUE = "sk-live-4f1d2c3b4a5968778695a4b3c2d1e0f"
+
+    def setUp(self):
+        super().setUp()
+        os.environ["TEST_KEY"] = self.VALUE
+        self.addCleanup(os.environ.pop, "TEST_KEY")
+
+    def test_the_server_gets_it_and_the_sandbox_never_does(self):
+        code = """
+k = os.environ["K"]
+print(json.dumps([k, fetch("api.test", "/echo", headers={"Authorization": f"Bearer {k}"}),
+                  fetch("api.test", "/echo", headers={"X-Other": "1"})[0]]))
+"""
+        placeholder, echo, other = self.python(code, "--allow", "api.test", "--secret", "K=env:TEST_KEY@api.test")
+        self.assertNotEqual(placeholder, self.VALUE)
+        self.assertEqual(echo[0], 200)
+        self.assertIn(placeholder, echo[1])
+        self.assertNotIn(self.VALUE, echo[1])
+        self.assertEqual(other, 200)
+        self.assertEqual([r[2] for r in self.came_in()["requests"]], ["/echo", "/echo"])
+        self.assertEqual(self.came_in()["authorizations"], [f"Bearer {self.VALUE}"])
+        self.assertEqual([d.get("secrets") for d in self.decisions("request")], [["K"], None])
+        with open(self.log, encoding="utf-8") as f:
+            self.assertNotIn(self.VALUE, f.read())
+
+    def test_g3_it_goes_nowhere_else(self):
+        code = """
+k = os.environ["K"]
+print(json.dumps([fetch(h, "/echo", headers={"Authorization": f"Bearer {k}"}) for h in ("api.good.test", "api.test")]))
+"""
+        elsewhere, there = self.python(code, *self.policy(
+            domain("api.good.test", "api.test", tls="terminate"),
+            secrets={"K": {"source": {"env": "TEST_KEY"}, "env": ["K"], "allow": {"hosts": ["api.test"]}}}))
+        self.assertEqual((elsewhere[0], json.loads(elsewhere[1])["reason"], there[0]), (403, "secret_violation", 200))
+        self.assertEqual(self.came_in()["authorizations"], [f"Bearer {self.VALUE}"])
+
+
 if __name__ == "__main__":
     main(sys.modules["__main__"])

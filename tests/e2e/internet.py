@@ -45,7 +45,7 @@ def ip(words):
 
 # ---- the internet's end ----
 
-counts = {"queries": [], "connections": [], "datagrams": 0, "requests": []}
+counts = {"queries": [], "connections": [], "datagrams": 0, "requests": [], "authorizations": []}
 lock = threading.Lock()
 turns = {}
 
@@ -135,6 +135,7 @@ class Web(http.server.BaseHTTPRequestHandler):
     def reply(self, body):
         with lock:
             counts["requests"].append([self.command, self.headers.get("Host"), self.path])
+            counts["authorizations"] += self.headers.get_all("Authorization", [])
         self.send_response(200)
         self.send_header("Content-Length", str(len(body)))
         self.end_headers()
