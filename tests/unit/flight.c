@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "gateway/flight.h"
+
+#include "tests/harness/harness.h"
+#include "tests/unit/hello_bytes.h"
+
+static struct flight f;
+
+static enum flight_kind take_whole(const void *data, size_t size)
+{
+    flight_done(&f);
+    flight_init(&f);
+    return flight_take(&f, data, size);
+}
+
+static enum flight_kind take_bytes(const void *data, size_t size)
+{
+    enum flight_kind kind = FLIGHT_MORE;
+    flight_done(&f);
+    flight_init(&f);
+    for (size_t i = 0; i < size; i++)
+        kind = flight_take(&f, (const char *)data + i, 1);
+    return kind;
+}
+
+/* Whole and byte by byte; all that came is kept, whatever it is. */
+static void expect(const char *text, enum flight_kind kind)
+{
+    size_t size = strlen(text);
+    EXPECT_EQ(take_whole(text, size), kind);
+    EXPECT_EQ(take_bytes(text, size), kind);
+    EXPECT_EQ(f.bytes.size, size);
+    EXPECT_EQ(memcmp(f.bytes.data, text, size), 0);
+}
+
+TEST(requests_are_known_by_their_line)
+{
+    expect("GET / HTTP/1.1\r\n", FLIGHT_HTTP);
+    expect("GET / HTTP/1.1\r\nHost: a\r\n\r\n", FLIGHT_HTTP);
+    expect("POST /x HTTP/1.0\n", FLIGHT_HTTP);
+    expect("\r\n\r\nGET / HTTP/1.1\r\n", FLIGHT_HTTP); /* row C8 */
+    expect("CONNECT evil.test:443 HTTP/1.1\r\n", FLIGHT_HTTP);
+    expect("OPTIONS * HTTP/1.1\r\n", FLIGHT_HTTP);
+    expect("GET http://evil.test/ HTTP/1.1\r\n", FLIGHT_HTTP);
+    expect("GET /", FLIGHT_MORE);
+    expect("GE", FLIGHT_MORE);
+}
+
+TEST(what_a_lenient_server_takes_for_a_request_is_one)
+{
+    expect("get / HTTP/1.1\r\n", FLIGHT_HTTP);
+    expect("GET\t/\tHTTP/1.1\r\n", FLIGHT_HTTP);
+    expect("GET  /  HTTP/1.1  \r\n", FLIGHT_HTTP);
+    expect("GET /a b HTTP/1.1\n", FLIGHT_HTTP);
+}
+
+TEST(other_protocols_are_known_at_once)
+{
+    expect("SSH-2.0-OpenSSH_9.2\r\n", FLIGHT_OTHER);
+    expect("hello", FLIGHT_OTHER);
+    expect("*1\r\n$4\r\nPING\r\n", FLIGHT_OTHER);
+    expect("EHLO there\r\n", FLIGHT_OTHER);
+    expect("PRI * HTTP/2.0\r\n", FLIGHT_OTHER);
+    expect("x", FLIGHT_OTHER);
+    expect(" GET / HTTP/1.1\r\n", FLIGHT_OTHER);
+    EXPECT_EQ(take_whole("\0\0\0\x08\x04\xd2\x16\x2f", 8), FLIGHT_OTHER); /* Postgres asks for TLS */
+}
+
+TEST(words_that_no_method_begins_with_are_told_apart_whole)
+{
+    const char line[] = "FROB /x HTTP/1.1\r\n";
+    EXPECT_EQ(take_whole(line, sizeof(line) - 1), FLIGHT_HTTP);
+}
+
+TEST(a_line_without_an_end_is_none)
+{
+    char line[10000];
+    memset(line, 'a', sizeof(line));
+    memcpy(line, "GET /", 5);
+    EXPECT_EQ(take_whole(line, sizeof(line)), FLIGHT_OTHER);
+}
+
+TEST(a_hello_in_any_pieces)
+{
+    EXPECT_EQ(take_whole(hello_tls13, sizeof(hello_tls13)), FLIGHT_TLS);
+    EXPECT_EQ(take_bytes(hello_tls13, sizeof(hello_tls13)), FLIGHT_TLS);
+    EXPECT_EQ(f.bytes.size, sizeof(hello_tls13));
+    EXPECT_NE(f.hello.hello.server_name[0], '\0');
+}
+
+TEST(what_begins_as_tls_and_is_none)
+{
+    EXPECT_EQ(take_whole("\x16\x03\x01\x00\x05\x02\x00\x00\x01\x00", 10), FLIGHT_TLS_BROKEN);
+    EXPECT_EQ(take_whole("\x16\x03\x01", 3), FLIGHT_MORE);
+    EXPECT_EQ(flight_end(&f), FLIGHT_TLS_BROKEN);
+}
+
+TEST(the_end_decides)
+{
+    flight_done(&f);
+    flight_init(&f);
+    EXPECT_EQ(flight_end(&f), FLIGHT_OTHER);
+    take_whole("GET /", 5);
+    EXPECT_EQ(flight_end(&f), FLIGHT_OTHER);
+}
+
+TEST(more_than_it_keeps)
+{
+    static char record[6 * FLIGHT_MAX_BYTES];
+    size_t size = 0;
+    /* Records of one byte each. */
+    for (; size < sizeof(record); size += 6)
+        memcpy(record + size, "\x16\x03\x01\x00\x01\x01", 6);
+    memcpy(record + 6, "\x16\x03\x01\x00\x01\x00", 6);
+    EXPECT_EQ(take_whole(record, sizeof(record)), FLIGHT_TLS_BROKEN);
+    EXPECT_TRUE(f.bytes.size <= FLIGHT_MAX_BYTES);
+    flight_done(&f);
+}
+
