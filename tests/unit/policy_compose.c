@@ -113,6 +113,150 @@ TEST(a_buffer_that_is_too_small)
     buf_done(&json);
 }
 
+/* The document's secrets of one word; NULL, and e. */
+static struct policy *secret_of(const char *word, const char *folder, struct policy_error *e)
+{
+    struct buf json = BUF_INIT(POLICY_DOCUMENT_MAX_BYTES);
+    const struct policy_words words = {.secrets = &word, .secret_count = 1, .folder = folder};
+    int r = policy_compose(&words, &json, e);
+    struct policy *p = r == 0 ? policy_parse(json.data, json.size, e) : NULL;
+    EXPECT_EQ(r == 0, p != NULL);
+    buf_done(&json);
+    return p;
+}
+
+TEST(words_become_secrets)
+{
+    static const struct {
+        const char *word;
+        enum policy_secret_source source;
+        const char *last; /* word of the source */
+        const char *host;
+        uint16_t port;
+        const char *method, *path;
+        enum policy_text_kind kind;
+    } rows[] = {
+        {"K=env:TOKEN@a.test", POLICY_SECRET_ENV, "TOKEN", "a.test", 443, NULL, NULL, 0},
+        {"_K1=file:/a@b/c:d@a.test:8443", POLICY_SECRET_FILE, "/a@b/c:d", "a.test", 8443, NULL,
+         NULL, 0},
+        {"K=file:c@a.test", POLICY_SECRET_FILE, "/folder/c", "a.test", 443, NULL, NULL, 0},
+        {"K=cmd:pass show 'x@y' | head -1@a.test,B.test:GET /v1/x", POLICY_SECRET_EXEC,
+         "pass show 'x@y' | head -1", "b.test", 443, "GET", "/v1/x", POLICY_TEXT_EXACT},
+        {"K=cmd:a=b c@*.a.test:1-2:GET,POST /v1/*/x:y", POLICY_SECRET_EXEC, "a=b c", "x.a.test", 2,
+         "POST", "/v1/*/x:y", POLICY_TEXT_GLOB},
+        {"K=env:K@a.test:* /", POLICY_SECRET_ENV, "K", "a.test", 443, NULL, "/", POLICY_TEXT_EXACT},
+    };
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+        struct policy_error e = {.line = 0};
+        struct policy *p = secret_of(rows[i].word, "/folder", &e);
+        if (!p)
+            harness_fail(__FILE__, __LINE__, "%s: %s", rows[i].word, e.text);
+        ASSERT_TRUE(p != NULL);
+        const struct policy_document *d = policy_get_document(p);
+        ASSERT_EQ(d->secret_count, 1);
+        const struct policy_secret *s = d->secrets;
+        EXPECT_EQ(d->rule_count, 0);
+        EXPECT_TRUE(!strncmp(rows[i].word, s->name, strlen(s->name)));
+        EXPECT_STR(s->env[0], s->name);
+        EXPECT_EQ(s->source, rows[i].source);
+        EXPECT_STR(s->source_words[s->source_word_count - 1], rows[i].last);
+        EXPECT_TRUE(policy_patterns_match(&s->hosts, rows[i].host));
+        EXPECT_EQ(s->ports[0].last, rows[i].port);
+        EXPECT_EQ(s->method_count > 0, rows[i].method != NULL);
+        if (rows[i].method)
+            EXPECT_STR(s->methods[s->method_count - 1], rows[i].method);
+        EXPECT_EQ(s->path_count, rows[i].path != NULL);
+        if (rows[i].path)
+            EXPECT_STR(s->paths[0].text, rows[i].path);
+        if (rows[i].path)
+            EXPECT_EQ(s->paths[0].kind, rows[i].kind);
+        EXPECT_TRUE(s->requires_tls && s->scrub == POLICY_SCRUB_BEST_EFFORT);
+        policy_free(p);
+    }
+}
+
+TEST(words_that_make_no_secret)
+{
+    static const struct {
+        const char *word, *reason;
+    } rows[] = {
+        {"", "it has no '='"},
+        {"K", "it has no '='"},
+        {"K=env:K", "it has no '@'"},
+        {"a@b=env:K", "it has no '@'"},
+        {"=env:K@a.test", "it has no name"},
+        {"k=env:K@a.test", "capital letters"},
+        {"1K=env:K@a.test", "capital letters"},
+        {"K-L=env:K@a.test", "capital letters"},
+        {"K\nL=env:K@a.test", "capital letters"},
+        {"K=K@a.test", "its source is none of"},
+        {"K=ENV:K@a.test", "its source is none of"},
+        {"K=literal:x@a.test", "its source is none of"},
+        {"K=env:@a.test", "is no name of a variable"},
+        {"K=env:A=B@a.test", "is no name of a variable"},
+        {"K=file:@a.test", ""},
+        {"K=file:x@a.test", "is no absolute path"},
+        {"K=cmd:@a.test", ""},
+        {"K=env:K@", ""},
+        {"K=env:K@,a.test", ""},
+        {"K=env:K@a.test,", ""},
+        {"K=env:K@*", "every host"},
+        {"K=env:K@*.com", "top-level"},
+        {"K=env:K@https://a.test", "no METHOD"},
+        {"K=env:K@a.test/x", ""},
+        {"K=env:K@127.0.0.1", ""},
+        {"K=env:K@[::1]", ""},
+        {"K=env:K@a.test:", "no METHOD"},
+        {"K=env:K@a.test:0", ""},
+        {"K=env:K@a.test:65536", ""},
+        {"K=env:K@a.test:443:", "no METHOD"},
+        {"K=env:K@a.test:443:444", "no METHOD"},
+        {"K=env:K@a.test:GET", "no METHOD"},
+        {"K=env:K@a.test:GET ", "no METHOD"},
+        {"K=env:K@a.test:GET x", "no METHOD"},
+        {"K=env:K@a.test: /x", "no METHOD"},
+        {"K=env:K@a.test:get /x", "small letters"},
+        {"K=env:K@a.test:GET,, /x", "no HTTP method"},
+        {"K=env:K@a.test:GET /users/@me", "is no name of a variable"},
+        {"K=env:K@\xff", "is not UTF-8"},
+        {"K=env:K@a\",\"x", ""},
+    };
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+        struct policy_error e = {.line = 0};
+        struct policy *p = secret_of(rows[i].word, NULL, &e);
+        if (p || !strstr(e.text, rows[i].reason) || !strstr(e.text, "; ") || strchr(e.text, '\n') ||
+            strcmp(e.pointer, "/secrets"))
+            harness_fail(__FILE__, __LINE__, "%s: \"%s\" \"%s\"", rows[i].word, e.text, e.pointer);
+        policy_free(p);
+    }
+}
+
+TEST(secrets_have_bounds)
+{
+    static char long_word[16384], names[65][32];
+    const char *many[65];
+    struct policy_error e;
+    struct buf json = BUF_INIT(POLICY_DOCUMENT_MAX_BYTES);
+    memset(long_word, 'a', sizeof(long_word) - 1);
+    memcpy(long_word, "K=cmd:", 6);
+    memcpy(long_word + sizeof(long_word) - 9, "@a.test", 7);
+    EXPECT_TRUE(!secret_of(long_word, NULL, &e) && strstr(e.text, "longer than 8192"));
+    for (size_t i = 0; i < ARRAY_SIZE(many); i++) {
+        snprintf(names[i], sizeof(names[i]), "K%zu=env:K@a.test", i);
+        many[i] = names[i];
+    }
+    EXPECT_EQ(
+        policy_compose(&(struct policy_words){.secrets = many, .secret_count = 65}, &json, &e),
+        -EINVAL);
+    EXPECT_TRUE(strstr(e.text, "K64=env:K@a.test: it is one secret more than the 64"));
+    many[1] = many[0];
+    EXPECT_EQ(policy_compose(&(struct policy_words){.secrets = many, .secret_count = 2}, &json, &e),
+              -EINVAL);
+    EXPECT_TRUE(strstr(e.text, "given twice"));
+    EXPECT_EQ(json.size, 0);
+    buf_done(&json);
+}
+
 static void append_warning(const struct policy_warning *w, void *context)
 {
     char *text = context;
