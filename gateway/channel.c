@@ -49,6 +49,13 @@ void channel_send_ready(void)
     send_message(&m, -1);
 }
 
+void channel_send_network(bool has_v6)
+{
+    const struct gateway_message m = {
+        .packet = {.version = GATEWAY_VERSION, .type = GATEWAY_NETWORK, .has_v6 = has_v6}};
+    send_message(&m, -1);
+}
+
 void channel_send_answer(uint64_t id, const uint8_t *answer, size_t size)
 {
     struct gateway_message m = {.packet = {.version = GATEWAY_VERSION,

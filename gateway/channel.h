@@ -15,6 +15,7 @@ bool channel_read(void);
  * waiting. size is at most GATEWAY_DATA_MAX.
  */
 void channel_send_ready(void);
+void channel_send_network(bool has_v6);
 void channel_send_answer(uint64_t id, const uint8_t *answer, size_t size);
 /* fd: the connection, with error 0, or an end of a pair; stays the caller's. */
 void channel_send_connected(uint64_t id, int error, int fd);

@@ -22,12 +22,21 @@ enum dial_state { DIAL_NOT_YET, DIAL_LOOKING_UP, DIAL_TRYING, DIAL_DONE };
 
 struct lookup;
 
+/* One address that is tried. */
+struct attempt {
+    struct watch watch; /* no descriptor: none is under way */
+    struct flow *flow;
+    size_t candidate;
+    int64_t until_ns;
+};
+
 struct dial {
     enum dial_state state;
     struct lookup *lookup;
-    struct in6_addr candidates[DNS_ADDRESSES_MAX];
-    size_t candidate_count, next;
-    int64_t attempt_until_ns, until_ns;
+    struct in6_addr candidates[DNS_FOUND_MAX]; /* in the order in which they are tried */
+    size_t candidate_count, next, tried;       /* tried: the one begun last, or that is connected */
+    struct attempt attempts[2];
+    int64_t until_ns;
 };
 
 struct between;
@@ -87,6 +96,8 @@ void flow_cut(struct flow *f);
 void flow_reset_peer(const struct flow *f);
 
 /* ---- dial.c ---- */
+
+void dial_init(struct flow *f);
 
 /* To f->name, each address of which is judged; without one to exactly the address of evidence. */
 void dial_begin(struct flow *f);

@@ -20,7 +20,7 @@ static struct rate rate;
 
 const struct in6_addr *flow_dialled(const struct flow *f)
 {
-    return f->dial.next > 0 ? &f->dial.candidates[f->dial.next - 1] : NULL;
+    return f->dial.next > 0 ? &f->dial.candidates[f->dial.tried] : NULL;
 }
 
 struct log_entry flow_log_entry(const struct flow *f, const char *event)
@@ -91,6 +91,7 @@ static struct flow *flow_new(const struct gateway_packet *p)
     list_init(&f->timed);
     f->id = p->id;
     f->peer = WATCH_NONE;
+    dial_init(f);
     f->pid = p->pid;
     memcpy(f->program, p->program, sizeof(p->program));
     f->since_ns = gateway_now_ns();
@@ -304,9 +305,9 @@ void flows_connect(const struct gateway_packet *p)
 {
     bool is_full = !has_room();
     bool is_fast = !rate_take(&rate, gateway.document->limits.max_new_per_s);
-    struct flow *f = IN6_IS_ADDR_V4MAPPED(&p->address) ? flow_new(p) : NULL;
+    struct flow *f = flow_new(p);
     if (!f) {
-        channel_send_connected(p->id, ENETUNREACH, -1);
+        channel_send_connected(p->id, ENOBUFS, -1);
         return;
     }
     if (!is_full && !is_fast) {

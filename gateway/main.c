@@ -8,6 +8,7 @@
 #include "gateway/flows.h"
 #include "gateway/log.h"
 #include "gateway/names.h"
+#include "gateway/route.h"
 #include "gateway/seal.h"
 #include "gateway/trust.h"
 #include "gateway/watch.h"
@@ -223,6 +224,7 @@ int main(int count, char **words)
 {
     start(count, words);
     channel_send_ready();
+    route_start();
     run();
     flows_end();
     log_end();

@@ -4,18 +4,26 @@
 #include "lib/base/list.h"
 
 #include <ares.h>
+#include <limits.h>
 #include <netdb.h>
 #include <stdio.h>
 #include <sys/time.h>
 
 #define ASK_TIMEOUT_MS 2000 /* of the first try; c-ares doubles it */
 #define ASK_TRIES      3
-#define EDNS_BYTES     1232 /* of an answer over UDP: what no network cuts into fragments */
+/* For the family that matters less: "Resolution Delay" of RFC 8305, 3. */
+#define OTHER_FAMILY_MS 50
+#define EDNS_BYTES      1232 /* of an answer over UDP: what no network cuts into fragments */
 
 struct lookup {
-    lookup_done_fn done; /* NULL: cancelled */
+    struct list link;    /* of the hurried */
+    lookup_done_fn done; /* NULL: called, or cancelled */
     void *context;
-    bool is_at_once; /* names_look_up() has not returned */
+    bool is_at_once;      /* names_look_up() has not returned */
+    unsigned open, first; /* families: not answered yet; that matter most */
+    bool is_answered;
+    int64_t until_ns;
+    struct dns_addresses found;
     char name[POLICY_NAME_MAX_BYTES + 1];
 };
 
@@ -26,7 +34,8 @@ struct told {
 };
 
 static ares_channel channel;
-static struct list told = {&told, &told}; /* the latest last */
+static struct list hurried = {&hurried, &hurried}; /* look-ups: the first to end first */
+static struct list told = {&told, &told};          /* the latest last */
 static size_t told_count;
 
 static int set_servers(const struct policy_dns *dns)
@@ -77,23 +86,65 @@ void names_end(void)
 
 /* ---- look-ups ---- */
 
-static void on_reply(void *arg, int status, int timeouts, unsigned char *reply, int size)
+static void finish(struct lookup *l)
 {
-    struct lookup *l = arg;
-    struct dns_addresses found;
-    bool is_answer =
-        reply && size > 0 &&
-        (status == ARES_SUCCESS || status == ARES_ENOTFOUND || status == ARES_ENODATA) &&
-        dns_addresses_parse(reply, (size_t)size, l->name, &found) == 0;
-    if (l->done)
-        l->done(l->context, is_answer ? &found : NULL);
+    lookup_done_fn done = l->done;
+    list_remove(&l->link);
     l->done = NULL;
-    if (!l->is_at_once)
+    if (done)
+        done(l->context, l->is_answered ? &l->found : NULL);
+}
+
+/* Adds those of one family. A code counts only where there are no addresses. */
+static void add(struct lookup *l, const struct dns_addresses *more)
+{
+    struct dns_addresses *to = &l->found;
+    if (!l->is_answered || to->count == 0)
+        to->rcode = !l->is_answered || more->rcode == DNS_NOERROR ? more->rcode : to->rcode;
+    for (size_t i = 0; i < more->count && to->count < ARRAY_SIZE(to->list); i++)
+        to->list[to->count++] = more->list[i];
+    l->is_answered = true;
+}
+
+static void take(struct lookup *l, unsigned family, const unsigned char *reply, int size)
+{
+    struct dns_addresses found;
+    uint16_t type = family == NAMES_V6 ? DNS_TYPE_AAAA : DNS_TYPE_A;
+    if (dns_addresses_parse(reply, (size_t)size, l->name, type, &found) < 0)
+        return;
+    add(l, &found);
+    if (family == l->first && found.count > 0) {
+        l->until_ns = gateway_now_ns() + OTHER_FAMILY_MS * NSEC_PER_MSEC;
+        list_remove(&l->link);
+        list_append(&hurried, &l->link);
+    }
+}
+
+static void on_reply(struct lookup *l, unsigned family, int status, const unsigned char *reply,
+                     int size)
+{
+    l->open &= ~family;
+    if (l->done && reply && size > 0 &&
+        (status == ARES_SUCCESS || status == ARES_ENOTFOUND || status == ARES_ENODATA))
+        take(l, family, reply, size);
+    if (l->open == 0 && l->done)
+        finish(l);
+    if (l->open == 0 && !l->is_at_once)
         free(l);
 }
 
+static void on_v4(void *arg, int status, int timeouts, unsigned char *reply, int size)
+{
+    on_reply(arg, NAMES_V4, status, reply, size);
+}
+
+static void on_v6(void *arg, int status, int timeouts, unsigned char *reply, int size)
+{
+    on_reply(arg, NAMES_V6, status, reply, size);
+}
+
 /* Names that the policy gives addresses itself. */
-static bool find_in_policy(const char *name, struct dns_addresses *ret)
+static bool find_in_policy(const char *name, unsigned wanted, struct dns_addresses *ret)
 {
     const struct policy_dns *dns = &gateway.document->dns;
     for (size_t i = 0; i < dns->host_count; i++) {
@@ -102,7 +153,7 @@ static bool find_in_policy(const char *name, struct dns_addresses *ret)
             continue;
         *ret = (struct dns_addresses){.rcode = DNS_NOERROR};
         for (size_t n = 0; n < h->address_count && ret->count < DNS_ADDRESSES_MAX; n++)
-            if (IN6_IS_ADDR_V4MAPPED(&h->addresses[n]))
+            if (wanted & (IN6_IS_ADDR_V4MAPPED(&h->addresses[n]) ? NAMES_V4 : NAMES_V6))
                 ret->list[ret->count++] =
                     (struct dns_address){.address = h->addresses[n], .ttl = UINT32_MAX};
         return true;
@@ -110,21 +161,27 @@ static bool find_in_policy(const char *name, struct dns_addresses *ret)
     return false;
 }
 
-struct lookup *names_look_up(const char *name, lookup_done_fn done, void *context)
+struct lookup *names_look_up(const char *name, unsigned wanted, unsigned first, lookup_done_fn done,
+                             void *context)
 {
     struct dns_addresses found;
-    bool is_ours = find_in_policy(name, &found);
+    bool is_ours = find_in_policy(name, wanted, &found);
     struct lookup *l = is_ours ? NULL : calloc(1, sizeof(*l));
     if (!l) {
         done(context, is_ours ? &found : NULL);
         return NULL;
     }
-    *l = (struct lookup){.done = done, .context = context, .is_at_once = true};
+    *l = (struct lookup){
+        .done = done, .context = context, .is_at_once = true, .open = wanted, .first = first};
+    list_init(&l->link);
     snprintf(l->name, sizeof(l->name), "%s", name);
-    ares_query(channel, name, DNS_CLASS_IN, DNS_TYPE_A, on_reply, l);
+    if (wanted & NAMES_V4)
+        ares_query(channel, name, DNS_CLASS_IN, DNS_TYPE_A, on_v4, l);
+    if (wanted & NAMES_V6)
+        ares_query(channel, name, DNS_CLASS_IN, DNS_TYPE_AAAA, on_v6, l);
     l->is_at_once = false;
-    if (l->done)
-        return l;
+    if (l->open)
+        return l->done ? l : NULL;
     free(l);
     return NULL;
 }
@@ -132,8 +189,10 @@ struct lookup *names_look_up(const char *name, lookup_done_fn done, void *contex
 /* c-ares has no way to forget a single query: its answer is thrown away. */
 void names_cancel(struct lookup *l)
 {
-    if (l)
-        l->done = NULL;
+    if (!l)
+        return;
+    l->done = NULL;
+    list_remove(&l->link);
 }
 
 /* ---- what the sandbox was told ---- */
@@ -199,19 +258,29 @@ size_t names_fill_poll(struct pollfd p[NAMES_SOCKETS_MAX])
     return count;
 }
 
+static int ms_until(int64_t at_ns)
+{
+    return (int)(MAX(at_ns - gateway_now_ns(), (int64_t)0) / NSEC_PER_MSEC) + 1;
+}
+
 int names_wait_ms(void)
 {
     struct timeval left;
+    const struct lookup *l = list_first(&hurried, struct lookup, link);
+    int hurry = l ? ms_until(l->until_ns) : INT_MAX;
     if (!ares_timeout(channel, NULL, &left))
-        return -1;
-    return (int)(left.tv_sec * 1000 + left.tv_usec / 1000 + 1);
+        return l ? hurry : -1;
+    return MIN(hurry, (int)(left.tv_sec * 1000 + left.tv_usec / 1000 + 1));
 }
 
 void names_step(const struct pollfd *p, size_t count)
 {
+    struct lookup *l;
     for (size_t i = 0; i < count; i++)
         if (p[i].revents)
             ares_process_fd(channel, p[i].revents & ~POLLOUT ? p[i].fd : ARES_SOCKET_BAD,
                             p[i].revents & POLLOUT ? p[i].fd : ARES_SOCKET_BAD);
     ares_process_fd(channel, ARES_SOCKET_BAD, ARES_SOCKET_BAD); /* what is overdue */
+    while ((l = list_first(&hurried, struct lookup, link)) && l->until_ns <= gateway_now_ns())
+        finish(l);
 }

@@ -24,11 +24,16 @@ struct lookup;
 /* found: NULL when no resolver answered. Borrowed. */
 typedef void (*lookup_done_fn)(void *context, const struct dns_addresses *found);
 
+#define NAMES_V4 1u
+#define NAMES_V6 2u
+
 /*
- * Looks up the IPv4 addresses of a canonical name. done is called once, maybe at once, unless the
- * look-up is cancelled. NULL: it was called already.
+ * Looks up addresses of a canonical name: of the families wanted. When those of `first` have come,
+ * it is waited no longer than a moment for the others. done is called once, maybe at once, unless
+ * the look-up is cancelled. NULL: it was called already.
  */
-struct lookup *names_look_up(const char *name, lookup_done_fn done, void *context);
+struct lookup *names_look_up(const char *name, unsigned wanted, unsigned first, lookup_done_fn done,
+                             void *context);
 void names_cancel(struct lookup *l);
 
 /* The sandbox was told that name has this address. */

@@ -4,6 +4,7 @@
 #include "gateway/channel.h"
 #include "gateway/log.h"
 #include "gateway/names.h"
+#include "gateway/route.h"
 #include "lib/base/map.h"
 
 #include <stdio.h>
@@ -106,12 +107,15 @@ static void on_found(void *context, const struct dns_addresses *found)
     struct policy_verdict dropped = {.reason = ""};
     struct log_entry e = entry_of(q);
     size_t count = found ? keep_shown(found, shown, &dropped) : 0;
-    int rcode = !found                           ? DNS_SERVFAIL
-                : found->rcode == DNS_NXDOMAIN   ? DNS_NXDOMAIN
-                : found->rcode != DNS_NOERROR    ? DNS_SERVFAIL
-                : found->count > 0 && count == 0 ? DNS_NXDOMAIN
-                                                 : DNS_NOERROR;
-    e.is_allowed = rcode != DNS_NXDOMAIN || !dropped.reason[0];
+    bool is_dropped = found && found->count > 0 && count == 0;
+    /* Some libraries (musl) make one NXDOMAIN an end for both families. */
+    bool is_gone = is_dropped && q->query.type == DNS_TYPE_A;
+    int rcode = !found                         ? DNS_SERVFAIL
+                : found->rcode == DNS_NXDOMAIN ? DNS_NXDOMAIN
+                : found->rcode != DNS_NOERROR  ? DNS_SERVFAIL
+                : is_gone                      ? DNS_NXDOMAIN
+                                               : DNS_NOERROR;
+    e.is_allowed = !is_dropped;
     e.reason = dropped.reason[0] ? dropped.reason : NULL;
     e.resolved = found;
     log_write(&e);
@@ -148,7 +152,15 @@ static void look_up(const struct question *q)
         return;
     }
     *kept = *q;
-    names_look_up(kept->name, on_found, kept);
+    unsigned family = q->query.type == DNS_TYPE_AAAA ? NAMES_V6 : NAMES_V4;
+    names_look_up(kept->name, family, family, on_found, kept);
+}
+
+/* Addresses that nothing can be sent to would be tried first by many programs, and by some alone.
+ */
+static bool is_of_use(uint16_t type)
+{
+    return type == DNS_TYPE_A || (type == DNS_TYPE_AAAA && route_has_v6());
 }
 
 static void judge(const struct question *q)
@@ -157,7 +169,7 @@ static void judge(const struct question *q)
     policy_judge_query(gateway.policy, q->name, q->query.type, &v);
     if (v.action != POLICY_ALLOW && v.cause != POLICY_CAUSE_DNS_TYPE)
         refuse(q, v.reason, v.words);
-    else if (v.action == POLICY_ALLOW && q->query.type == DNS_TYPE_A)
+    else if (v.action == POLICY_ALLOW && is_of_use(q->query.type))
         look_up(q);
     else
         answer_nothing(q, &v);

@@ -29,14 +29,12 @@ static int begin_landlock(void)
 
 /* In the order of the numbers. */
 static const uint32_t calls[] = {
-    SYS_write,         SYS_close,      SYS_poll,         SYS_mmap,
-    SYS_munmap,        SYS_brk,        SYS_rt_sigreturn, SYS_writev,
-    SYS_mremap,        SYS_getpid,     SYS_socket,       SYS_connect,
-    SYS_sendto,        SYS_recvfrom,   SYS_sendmsg,      SYS_shutdown,
-    SYS_socketpair,    SYS_setsockopt, SYS_getsockopt,   SYS_fcntl,
-    SYS_gettimeofday,  SYS_time,       SYS_futex,        SYS_restart_syscall,
-    SYS_clock_gettime, SYS_exit_group, SYS_epoll_wait,   SYS_epoll_ctl,
-    SYS_getrandom,
+    SYS_write,         SYS_close,        SYS_poll,       SYS_mmap,       SYS_munmap,
+    SYS_brk,           SYS_rt_sigreturn, SYS_writev,     SYS_mremap,     SYS_getpid,
+    SYS_socket,        SYS_connect,      SYS_sendto,     SYS_recvfrom,   SYS_sendmsg,
+    SYS_shutdown,      SYS_getsockname,  SYS_socketpair, SYS_setsockopt, SYS_getsockopt,
+    SYS_fcntl,         SYS_gettimeofday, SYS_time,       SYS_futex,      SYS_restart_syscall,
+    SYS_clock_gettime, SYS_exit_group,   SYS_epoll_wait, SYS_epoll_ctl,  SYS_getrandom,
 };
 
 #define ROW(call, argument, test, width, ...)                           \
@@ -52,7 +50,7 @@ static const struct seal_check checks[] = {
     ROW(futex, 1, SEAL_ANY_OF, INT, FUTEX_WAKE_PRIVATE),
     ROW(socket, 0, SEAL_ANY_OF, INT, AF_INET, AF_INET6),
     ROW(socket, 1, SEAL_ANY_OF, INT, SOCK_STREAM, SOCK_DGRAM,
-        SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC),
+        SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC),
     ROW(socketpair, 0, SEAL_ANY_OF, INT, AF_UNIX),
     ROW(socketpair, 1, SEAL_ANY_OF, INT, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC),
     ROW(fcntl, 1, SEAL_ANY_OF, INT, F_GETFL, F_SETFL, F_GETFD, F_SETFD),

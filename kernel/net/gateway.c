@@ -26,11 +26,16 @@ static struct list requests = {&requests, &requests};
 static struct list kept = {&kept, &kept};
 static size_t request_count, kept_count;
 static uint64_t last_id;
-static bool exists;
+static bool exists, has_v6;
 
 bool gateway_exists(void)
 {
     return exists;
+}
+
+bool gateway_has_v6(void)
+{
+    return has_v6;
 }
 
 static void remove_request(struct gateway_request *r)
@@ -199,12 +204,17 @@ static bool is_from_gateway(const struct gateway_message *m)
     enum gateway_type type = m->packet.type;
     return m->packet.error >= 0 && m->packet.error <= EHWPOISON &&
            (is_answer(m) || type == GATEWAY_STOP || type == GATEWAY_DIRECT ||
-            type == GATEWAY_FINISH || type == GATEWAY_RESET);
+            type == GATEWAY_FINISH || type == GATEWAY_RESET || type == GATEWAY_NETWORK);
 }
 
 /* What is about something that was given up meanwhile is dropped; its CLOSE is on the way. */
 static void take_message(const struct gateway_message *m, struct hostfd fd)
 {
+    if (m->packet.type == GATEWAY_NETWORK) {
+        has_v6 = m->packet.has_v6;
+        hostfd_close(&fd);
+        return;
+    }
     if (!is_answer(m)) {
         outbound_told(m->packet.id, m->packet.type, fd);
         return;
@@ -219,7 +229,7 @@ static void take_message(const struct gateway_message *m, struct hostfd fd)
 }
 
 /* False when there is nothing (more) to read. */
-static bool receive_one(void)
+static bool receive_one(int flags)
 {
     struct gateway_message m;
     union {
@@ -233,7 +243,7 @@ static bool receive_one(void)
         .msg_control = &control,
         .msg_controllen = sizeof(control),
     };
-    ssize_t n = recvmsg(watch.fd.n, &h, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+    ssize_t n = recvmsg(watch.fd.n, &h, flags | MSG_CMSG_CLOEXEC);
     if (n < 0 && (errno == EAGAIN || errno == EINTR))
         return false;
     if (n <= 0) {
@@ -259,7 +269,7 @@ static void on_ready(struct host_watch *w, uint32_t events)
 
 void gateway_catch_up(void)
 {
-    while (hostfd_is_open(watch.fd) && receive_one())
+    while (hostfd_is_open(watch.fd) && receive_one(MSG_DONTWAIT))
         ;
 }
 
@@ -268,5 +278,8 @@ int gateway_start(void)
     watch.fd.n = GATEWAY_KERNEL_FD;
     watch.ready = on_ready;
     exists = true;
-    return host_watch_add(&watch, EPOLLIN);
+    int r = host_watch_add(&watch, EPOLLIN);
+    if (r == 0)
+        receive_one(0); /* which interface there is, before a program looks */
+    return r;
 }

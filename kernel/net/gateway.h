@@ -28,11 +28,17 @@ struct gateway_request {
     gateway_done_fn done;
 };
 
-/* Takes up the channel on GATEWAY_KERNEL_FD; once the host layer is ready. 0 or -errno. */
+/*
+ * Takes up the channel on GATEWAY_KERNEL_FD; once the host layer is ready. Waits for the first
+ * thing that the gateway says. 0 or -errno.
+ */
 int gateway_start(void);
 
 /* The sandbox was given a gateway, and so shows a network interface; it may have ended. */
 bool gateway_exists(void);
+
+/* And IPv6 leads anywhere: the interface has an address of it. */
+bool gateway_has_v6(void);
 
 /*
  * Send a request. 0, then r is linked until it is done; -ENETUNREACH: there is no gateway (any

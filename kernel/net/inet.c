@@ -2,6 +2,7 @@
 #include "kernel/net/inet.h"
 
 #include "kernel/net/gateway.h"
+#include "kernel/net/interface.h"
 
 #include <linux/capability.h>
 
@@ -21,7 +22,7 @@
 const struct in6_addr inet_any4 = MAPPED(0, 0, 0, 0);
 const struct in6_addr inet_loopback4 = MAPPED(127, 0, 0, 1);
 const struct in6_addr inet_resolver_address = MAPPED(127, 0, 0, 53);
-const struct in6_addr inet_own_address = MAPPED(10, 0, 2, 15);
+static const struct in6_addr own_address4 = MAPPED(10, 0, 2, 15);
 
 struct in6_addr inet_mapped(uint32_t address)
 {
@@ -52,7 +53,7 @@ enum inet_kind inet_kind(const struct in6_addr *a)
     if (!IN6_IS_ADDR_V4MAPPED(a)) {
         if (IN6_IS_ADDR_MULTICAST(a))
             return INET_MULTICAST;
-        return IN6_IS_ADDR_LOOPBACK(a) ? INET_LOOPBACK : INET_ELSEWHERE;
+        return IN6_IS_ADDR_LOOPBACK(a) || inet_is_own_address(a) ? INET_LOOPBACK : INET_ELSEWHERE;
     }
     uint32_t v4 = inet_v4(a);
     if (v4 == INADDR_BROADCAST || v4 == 0x7fffffff)
@@ -65,12 +66,16 @@ enum inet_kind inet_kind(const struct in6_addr *a)
 /* What is sent to it takes the way over lo, as on Linux. */
 bool inet_is_own_address(const struct in6_addr *a)
 {
-    return gateway_exists() && IN6_ARE_ADDR_EQUAL(a, &inet_own_address);
+    if (IN6_IS_ADDR_V4MAPPED(a))
+        return gateway_exists() && IN6_ARE_ADDR_EQUAL(a, &own_address4);
+    return gateway_has_v6() && IN6_ARE_ADDR_EQUAL(a, &interface_address6);
 }
 
 bool inet_is_outside(const struct in6_addr *a)
 {
-    return gateway_exists() && IN6_IS_ADDR_V4MAPPED(a) && inet_kind(a) == INET_ELSEWHERE;
+    bool has_way =
+        IN6_IS_ADDR_V4MAPPED(a) ? gateway_exists() : gateway_has_v6() && !IN6_IS_ADDR_LINKLOCAL(a);
+    return has_way && inet_kind(a) == INET_ELSEWHERE;
 }
 
 bool inet_is_resolver(const struct inet_endpoint *e)
@@ -142,7 +147,7 @@ int inet_route(const struct inet_socket *i, struct inet_endpoint *destination,
     if (!local_is_any)
         *ret_source = *local;
     else if (is_outside || inet_is_own_address(&destination->address))
-        *ret_source = inet_own_address;
+        *ret_source = to_v4 ? own_address4 : interface_address6;
     else
         *ret_source = to_v4 ? inet_loopback4 : in6addr_loopback;
     return 0;

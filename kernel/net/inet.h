@@ -65,11 +65,13 @@ void inet_format(int family, const struct inet_endpoint *e, struct net_address *
 int inet_route(const struct inet_socket *i, struct inet_endpoint *destination,
                struct in6_addr *ret_source);
 
-/* With a gateway, the address of eth0 (10.0.2.15/24), else none. Whether a is it. */
-extern const struct in6_addr inet_own_address;
+/* With a gateway, whether a is an address of eth0 (interface.h). */
 bool inet_is_own_address(const struct in6_addr *a);
 
-/* Only the gateway can reach it, and there is one: unicast IPv4 that is not the sandbox's own. */
+/*
+ * Only the gateway can reach it, and there is one: unicast that is not the sandbox's own. Of IPv6
+ * only while that leads anywhere, and nothing that means a link.
+ */
 bool inet_is_outside(const struct in6_addr *a);
 
 /*

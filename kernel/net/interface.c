@@ -11,6 +11,11 @@
 #include <linux/sockios.h>
 #include <net/if_arp.h>
 
+#define NETWORK6 0xfd, 0x67, 0x6c, 0x6f, 0x76, 0x65
+
+const struct in6_addr interface_address6 = {.s6_addr = {NETWORK6, [15] = 0x15}};
+const struct in6_addr interface_router6 = {.s6_addr = {NETWORK6, [15] = 0x02}};
+
 static const struct interface interfaces[] = {
     {
         .name = "lo",
@@ -22,7 +27,8 @@ static const struct interface interfaces[] = {
         .address = INADDR_LOOPBACK,
         .netmask = 0xff000000,
         .prefix_bits = 8,
-        .has_v6 = true,
+        .address6 = &in6addr_loopback,
+        .prefix6_bits = 128,
         .queueing = "noqueue",
     },
     {
@@ -37,6 +43,8 @@ static const struct interface interfaces[] = {
         .netmask = 0xffffff00,
         .broadcast = 0x0a0002ff,
         .prefix_bits = 24,
+        .address6 = &interface_address6,
+        .prefix6_bits = INTERFACE_PREFIX6_BITS,
         .queueing = "fq_codel",
     },
 };
@@ -45,6 +53,12 @@ const struct interface *interface_at(size_t i)
 {
     size_t count = gateway_exists() ? ARRAY_SIZE(interfaces) : 1;
     return i < count ? &interfaces[i] : NULL;
+}
+
+const struct in6_addr *interface_v6(const struct interface *f)
+{
+    bool is_own = f->index == INTERFACE_LOOPBACK_INDEX;
+    return is_own || gateway_has_v6() ? f->address6 : NULL;
 }
 
 const struct interface *interface_by_name(const char *name, size_t size)

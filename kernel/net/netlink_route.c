@@ -114,12 +114,13 @@ static void reply_v4(struct reply *r, unsigned type, uint32_t address)
 
 static void put_address(struct reply *r, const struct interface *f, int family)
 {
+    const struct in6_addr *v6 = interface_v6(f);
     struct ifa_cacheinfo cache = {.ifa_prefered = FOREVER, .ifa_valid = FOREVER};
     struct ifaddrmsg *a = reply_begin(r, RTM_NEWADDR, NLM_F_MULTI, sizeof(*a));
     if (!a)
         return;
     a->ifa_family = (uint8_t)family;
-    a->ifa_prefixlen = family == AF_INET ? (uint8_t)f->prefix_bits : 128;
+    a->ifa_prefixlen = family == AF_INET ? (uint8_t)f->prefix_bits : (uint8_t)f->prefix6_bits;
     a->ifa_flags = IFA_F_PERMANENT;
     a->ifa_scope = f->broadcast ? RT_SCOPE_UNIVERSE : RT_SCOPE_HOST;
     a->ifa_index = (uint32_t)f->index;
@@ -130,7 +131,7 @@ static void put_address(struct reply *r, const struct interface *f, int family)
             reply_v4(r, IFA_BROADCAST, f->broadcast);
         reply_attribute(r, IFA_LABEL, f->name, strlen(f->name) + 1);
     } else {
-        reply_attribute(r, IFA_ADDRESS, &in6addr_loopback, sizeof(in6addr_loopback));
+        reply_attribute(r, IFA_ADDRESS, v6, sizeof(*v6));
     }
     reply_u32(r, IFA_FLAGS, IFA_F_PERMANENT);
     reply_attribute(r, IFA_CACHEINFO, &cache, sizeof(cache));
@@ -185,6 +186,34 @@ static void put_route_out(struct reply *r, const struct interface *f, unsigned b
     reply_u32(r, RTA_OIF, (uint32_t)f->index);
 }
 
+/* As put_route_out(), of IPv6. */
+static void put_route6_out(struct reply *r, const struct interface *f, unsigned bits,
+                           unsigned flags, const void *found)
+{
+    struct rtmsg *route = reply_begin(r, RTM_NEWROUTE, flags, sizeof(*route));
+    struct in6_addr network = *f->address6;
+    if (!route)
+        return;
+    memset(network.s6_addr + INTERFACE_PREFIX6_BITS / 8, 0,
+           sizeof(network) - INTERFACE_PREFIX6_BITS / 8);
+    route->rtm_family = AF_INET6;
+    route->rtm_dst_len = found ? 128 : (uint8_t)bits;
+    route->rtm_table = RT_TABLE_MAIN;
+    route->rtm_protocol = bits ? RTPROT_KERNEL : RTPROT_BOOT;
+    route->rtm_scope = RT_SCOPE_UNIVERSE;
+    route->rtm_type = RTN_UNICAST;
+    reply_u32(r, RTA_TABLE, RT_TABLE_MAIN);
+    if (found)
+        reply_attribute(r, RTA_DST, found, sizeof(network));
+    else if (bits)
+        reply_attribute(r, RTA_DST, &network, sizeof(network));
+    if (!bits)
+        reply_attribute(r, RTA_GATEWAY, &interface_router6, sizeof(interface_router6));
+    if (found)
+        reply_attribute(r, RTA_PREFSRC, f->address6, sizeof(*f->address6));
+    reply_u32(r, RTA_OIF, (uint32_t)f->index);
+}
+
 /* ---- requests ---- */
 
 static int family_of(const struct request *q)
@@ -192,9 +221,41 @@ static int family_of(const struct request *q)
     return (unsigned char)q->payload[0]; /* struct rtgenmsg begins every request */
 }
 
-static int dump(const struct request *q, struct reply *r)
+static void dump_addresses(struct reply *r, bool v4, bool v6)
+{
+    const struct interface *f;
+    for (size_t i = 0; v4 && (f = interface_at(i)); i++)
+        put_address(r, f, AF_INET);
+    for (size_t i = 0; v6 && (f = interface_at(i)); i++)
+        if (interface_v6(f))
+            put_address(r, f, AF_INET6);
+}
+
+static void dump_routes(struct reply *r, bool v4, bool v6)
 {
     static const uint8_t net4[4] = {127, 0, 0, 0}, host4[4] = {127, 0, 0, 1};
+    const struct interface *f;
+    for (size_t i = 1; v4 && (f = interface_at(i)); i++) {
+        put_route_out(r, f, 0, NLM_F_MULTI, NULL);
+        put_route_out(r, f, f->prefix_bits, NLM_F_MULTI, NULL);
+    }
+    if (v4) {
+        put_route(r, AF_INET, net4, 8, NLM_F_MULTI);
+        put_route(r, AF_INET, host4, 32, NLM_F_MULTI);
+    }
+    for (size_t i = 1; v6 && (f = interface_at(i)); i++) {
+        if (!interface_v6(f))
+            continue;
+        put_route6_out(r, f, f->prefix6_bits, NLM_F_MULTI, NULL);
+        put_route6_out(r, f, 0, NLM_F_MULTI, NULL);
+        put_route(r, AF_INET6, f->address6, 128, NLM_F_MULTI);
+    }
+    if (v6)
+        put_route(r, AF_INET6, &in6addr_loopback, 128, NLM_F_MULTI);
+}
+
+static int dump(const struct request *q, struct reply *r)
+{
     const struct interface *f;
     int family = family_of(q);
     bool v4 = family == AF_UNSPEC || family == AF_INET;
@@ -205,22 +266,10 @@ static int dump(const struct request *q, struct reply *r)
             put_link(r, f, NLM_F_MULTI);
         return 0;
     case RTM_GETADDR:
-        for (size_t i = 0; v4 && (f = interface_at(i)); i++)
-            put_address(r, f, AF_INET);
-        if (v6)
-            put_address(r, interface_at(0), AF_INET6);
+        dump_addresses(r, v4, v6);
         return 0;
     case RTM_GETROUTE:
-        for (size_t i = 1; v4 && (f = interface_at(i)); i++) {
-            put_route_out(r, f, 0, NLM_F_MULTI, NULL);
-            put_route_out(r, f, f->prefix_bits, NLM_F_MULTI, NULL);
-        }
-        if (v4) {
-            put_route(r, AF_INET, net4, 8, NLM_F_MULTI);
-            put_route(r, AF_INET, host4, 32, NLM_F_MULTI);
-        }
-        if (v6)
-            put_route(r, AF_INET6, &in6addr_loopback, 128, NLM_F_MULTI);
+        dump_routes(r, v4, v6);
         return 0;
     default:
         return 0; /* neighbours, rules, queues: there are none */
@@ -287,6 +336,11 @@ static int get_route(const struct request *q, struct reply *r)
     if (route.rtm_family == AF_INET6 && to && size == 16 &&
         memcmp(to, &in6addr_loopback, size) == 0) {
         put_route(r, AF_INET6, to, 128, 0);
+        return 0;
+    }
+    if (route.rtm_family == AF_INET6 && to && size == 16 && out && interface_v6(out)) {
+        bool is_near = !memcmp(to, out->address6, INTERFACE_PREFIX6_BITS / 8);
+        put_route6_out(r, out, is_near ? out->prefix6_bits : 0, 0, to);
         return 0;
     }
     return route.rtm_family == AF_INET || route.rtm_family == AF_INET6 ? -ENETUNREACH : -EOPNOTSUPP;

@@ -7,13 +7,17 @@
  *   RESOLVE id, query               kernel: a name that is not the sandbox's own
  *   ANSWER id, answer               gateway: always one
  *
- *   CONNECT id, address, port, who  kernel: a program wants to
+ *   CONNECT id, protocol,           kernel: a program wants to
+ *           address, port, who
  *   CONNECTED id, error             gateway: it may not, or could not; or, error 0, a connected TCP
  *                                   socket comes with it, which is flow `id`
  *   ACCEPTED id                     gateway, instead: one end of a pair of Unix stream sockets
  *                                   comes with it, the gateway is between flow `id` and its peer
  *   CLOSE id, error                 kernel: gives up the flow, or its wish for one. ECONNRESET: it
  *                                   is to be cut off
+ *
+ *   NETWORK has_v6                  gateway: whether IPv6 leads anywhere. The first that the kernel
+ *                                   reads, and again whenever that has changed
  *
  * Of a flow that was ACCEPTED:
  *
@@ -52,7 +56,7 @@
 #define GATEWAY_SECRETS_FD 6
 #define GATEWAY_CONTROL_FD 7
 
-#define GATEWAY_VERSION         2
+#define GATEWAY_VERSION         3
 #define GATEWAY_OUTSTANDING_MAX 128
 #define GATEWAY_DATA_MAX        1024 /* bytes of a query, an answer, a certificate */
 #define GATEWAY_QUERY_MAX       512  /* of DNS (RFC 1035, 4.2.1) */
@@ -73,6 +77,7 @@ enum gateway_type {
     GATEWAY_DIRECT,
     GATEWAY_FINISH,
     GATEWAY_RESET,
+    GATEWAY_NETWORK,
 };
 
 struct gateway_packet {
@@ -81,6 +86,9 @@ struct gateway_packet {
     int32_t error; /* positive errno, or 0 */
     uint16_t port; /* host order */
     uint16_t data_size;
+    uint8_t protocol; /* IPPROTO_TCP */
+    uint8_t has_v6;
+    uint8_t unused[2];
     struct in6_addr address;           /* IPv4: a mapped one */
     int32_t pid;                       /* in the sandbox */
     char program[GATEWAY_PROGRAM_MAX]; /* a guest's bytes, not NUL-terminated when it is full */

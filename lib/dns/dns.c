@@ -8,7 +8,7 @@
 #define HOP_MAX      32  /* pointers in one name */
 #define EDE_OPTION   15  /* RFC 8914 */
 #define UDP_SIZE     512 /* that we say we take */
-#define RECORD_BYTES 16  /* of one address, its owner compressed */
+#define RECORD_BYTES 12  /* of one address without it, its owner compressed */
 #define OPT_BYTES    11  /* without options */
 
 #define FLAG_RESPONSE 0x80
@@ -17,6 +17,12 @@
 #define FLAG_RA       0x80
 #define RCODE_MASK    0x0f
 #define TTL_MAX       0x7fffffffu /* RFC 2181, 8: more means 0 */
+
+/* Records that are looked for. */
+struct wanted {
+    char owner[DNS_NAME_MAX_BYTES];
+    uint16_t type;
+};
 
 /* A message and how far it was read. */
 struct reader {
@@ -213,30 +219,38 @@ static int find_alias(struct reader r, unsigned count, const char *owner,
     return 0;
 }
 
-static int collect(struct reader r, unsigned count, const char *owner, uint32_t ttl,
+static size_t address_size(unsigned type)
+{
+    return type == DNS_TYPE_AAAA ? sizeof(struct in6_addr) : sizeof(struct in_addr);
+}
+
+static int collect(struct reader r, unsigned count, const struct wanted *w, uint32_t ttl,
                    struct dns_addresses *to)
 {
     struct record record;
+    const size_t size = address_size(w->type);
     for (unsigned i = 0; i < count && to->count < DNS_ADDRESSES_MAX; i++) {
         if (!read_record(&r, &record))
             return -EBADMSG;
-        if (record.type != DNS_TYPE_A || record.class != DNS_CLASS_IN || record.data_size != 4 ||
-            strcasecmp(record.owner, owner) != 0)
+        if (record.type != w->type || record.class != DNS_CLASS_IN || record.data_size != size ||
+            strcasecmp(record.owner, w->owner) != 0)
             continue;
-        struct dns_address *a = &to->list[to->count++];
-        *a = (struct dns_address){.ttl = MIN(ttl, record.ttl)};
-        a->address.s6_addr[10] = a->address.s6_addr[11] = 0xff;
-        memcpy(a->address.s6_addr + 12, r.data + record.data, record.data_size);
+        struct dns_address a = {.ttl = MIN(ttl, record.ttl)};
+        a.address.s6_addr[10] = a.address.s6_addr[11] = 0xff;
+        memcpy(a.address.s6_addr + sizeof(a.address) - size, r.data + record.data, size);
+        if (IN6_IS_ADDR_V4MAPPED(&a.address) == (w->type == DNS_TYPE_A))
+            to->list[to->count++] = a;
     }
     return 0;
 }
 
-int dns_addresses_parse(const uint8_t *message, size_t size, const char *name,
+int dns_addresses_parse(const uint8_t *message, size_t size, const char *name, uint16_t type,
                         struct dns_addresses *ret)
 {
-    char owner[DNS_NAME_MAX_BYTES], target[DNS_NAME_MAX_BYTES];
+    struct wanted w = {.type = type};
+    char target[DNS_NAME_MAX_BYTES];
     uint32_t ttl = TTL_MAX;
-    if (size < DNS_HEADER_BYTES || !(message[2] & FLAG_RESPONSE) || strlen(name) >= sizeof(owner))
+    if (size < DNS_HEADER_BYTES || !(message[2] & FLAG_RESPONSE) || strlen(name) >= sizeof(w.owner))
         return -EBADMSG;
     struct reader r = {message, size, DNS_HEADER_BYTES};
     struct dns_addresses found = {.rcode = message[3] & RCODE_MASK};
@@ -246,16 +260,16 @@ int dns_addresses_parse(const uint8_t *message, size_t size, const char *name,
             return -EBADMSG;
         r.at += 4;
     }
-    memcpy(owner, name, strlen(name) + 1);
+    memcpy(w.owner, name, strlen(name) + 1);
     for (int hop = 0;; hop++) {
-        int alias = find_alias(r, answers, owner, target, &ttl);
+        int alias = find_alias(r, answers, w.owner, target, &ttl);
         if (alias < 0 || hop > DNS_CHAIN_MAX)
             return -EBADMSG;
         if (alias == 0)
             break;
-        memcpy(owner, target, sizeof(owner));
+        memcpy(w.owner, target, sizeof(w.owner));
     }
-    int error = collect(r, answers, owner, ttl, &found);
+    int error = collect(r, answers, &w, ttl, &found);
     if (error == 0)
         *ret = found;
     return error;
@@ -263,15 +277,16 @@ int dns_addresses_parse(const uint8_t *message, size_t size, const char *name,
 
 /* ---- our answers ---- */
 
-static uint8_t *put_address(uint8_t *at, const struct dns_address *a)
+static uint8_t *put_address(uint8_t *at, uint16_t type, const struct dns_address *a)
 {
+    const size_t size = address_size(type);
     at = put16(at, POINTER << 8 | DNS_HEADER_BYTES); /* the question's name */
-    at = put16(at, DNS_TYPE_A);
+    at = put16(at, type);
     at = put16(at, DNS_CLASS_IN);
     at = put32(at, a->ttl);
-    at = put16(at, 4);
-    memcpy(at, a->address.s6_addr + 12, 4);
-    return at + 4;
+    at = put16(at, (unsigned)size);
+    memcpy(at, a->address.s6_addr + sizeof(a->address) - size, size);
+    return at + size;
 }
 
 /* With the words of an extended error, as far as there is room. */
@@ -298,7 +313,8 @@ size_t dns_answer_write(const uint8_t *query, const struct dns_query *q, const s
     size_t opt = q->has_edns ? OPT_BYTES + 6 : 0;
     size_t room = DNS_ANSWER_MAX - DNS_HEADER_BYTES - q->question_size - opt;
     /* A record's name is a pointer to the question's. */
-    size_t count = q->question_size > 0 ? MIN(a->address_count, room / RECORD_BYTES) : 0;
+    size_t most = room / (RECORD_BYTES + address_size(q->type));
+    size_t count = q->question_size > 0 ? MIN(a->address_count, most) : 0;
     memset(ret, 0, DNS_HEADER_BYTES);
     put16(ret, q->id);
     ret[2] = (uint8_t)(FLAG_RESPONSE | (q->wants_recursion ? FLAG_RD : 0));
@@ -309,7 +325,7 @@ size_t dns_answer_write(const uint8_t *query, const struct dns_query *q, const s
     memcpy(ret + DNS_HEADER_BYTES, query + DNS_HEADER_BYTES, q->question_size);
     uint8_t *at = ret + DNS_HEADER_BYTES + q->question_size;
     for (size_t i = 0; i < count; i++)
-        at = put_address(at, &a->addresses[i]);
+        at = put_address(at, q->type, &a->addresses[i]);
     if (q->has_edns)
         at = put_opt(at, (size_t)(ret + DNS_ANSWER_MAX - at), a->blocked);
     return (size_t)(at - ret);

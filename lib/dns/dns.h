@@ -14,9 +14,10 @@
 #include <netinet/in.h>
 
 #define DNS_HEADER_BYTES   12
-#define DNS_NAME_MAX_BYTES 255 /* of text, with room for its NUL */
-#define DNS_ADDRESSES_MAX  16  /* of one answer: further ones are left out */
-#define DNS_CHAIN_MAX      16  /* aliases (CNAME) that are followed */
+#define DNS_NAME_MAX_BYTES 255                     /* of text, with room for its NUL */
+#define DNS_ADDRESSES_MAX  16                      /* of one answer: further ones are left out */
+#define DNS_FOUND_MAX      (2 * DNS_ADDRESSES_MAX) /* of both families */
+#define DNS_CHAIN_MAX      16                      /* aliases (CNAME) that are followed */
 #define DNS_ANSWER_MAX     512 /* bytes of an answer that dns_answer_write() makes */
 
 /* TYPE, CLASS, RCODE */
@@ -61,20 +62,21 @@ struct dns_address {
 struct dns_addresses {
     int rcode;
     size_t count;
-    struct dns_address list[DNS_ADDRESSES_MAX];
+    struct dns_address list[DNS_FOUND_MAX];
 };
 
 /*
- * The addresses (records of type A) of name in an upstream's answer: those of the name at the end
- * of the chain of aliases that begins with it, and no others, whatever else is in the message. 0 or
- * -EBADMSG.
+ * The addresses (records of type, A or AAAA) of name in an upstream's answer: those of the name at
+ * the end of the chain of aliases that begins with it, and no others, whatever else is in the
+ * message. A record AAAA that holds an IPv4 address is left out: it would be one of the other
+ * family. 0 or -EBADMSG.
  */
-int dns_addresses_parse(const uint8_t *message, size_t size, const char *name,
+int dns_addresses_parse(const uint8_t *message, size_t size, const char *name, uint16_t type,
                         struct dns_addresses *ret);
 
 struct dns_answer {
     int rcode;
-    const struct dns_address *addresses; /* IPv4; as many as fit are written */
+    const struct dns_address *addresses; /* of the question's type; as many as fit are written */
     size_t address_count;
     const char *blocked; /* why, in words, for an extended error; NULL: none */
 };

@@ -24,13 +24,13 @@ NOTHING = {"queries": [], "connections": [], "datagrams": 0, "requests": [], "au
 CAN_RUN = os.getuid() == 0 and shutil.which("ip") and veth_is_there()
 
 
-def network():
+def network(has_v6=False):
     """The internet, made once."""
     global NET
     if NET is None:
         folder = tempfile.mkdtemp(prefix="glovebox-net-")
         atexit.register(shutil.rmtree, folder, ignore_errors=True)
-        NET = Internet(folder)
+        NET = Internet(folder, has_v6)
         atexit.register(NET.close)
     return NET
 
@@ -86,12 +86,14 @@ def by_name(name, port=80):
 
 
 class Egress(Case):
+    HAS_V6 = False  # the machine; one for all cases of a program
+
     def setUp(self):
         super().setUp()
         if not CAN_RUN:
             self.skipTest("needs root, ip(8) and veth, for network namespaces")
         self.log = self.path("log")
-        self.before = network().counts()
+        self.before = network(self.HAS_V6).counts()
 
     def came_in(self):
         now = NET.counts()
@@ -673,8 +675,8 @@ print(json.dumps([bad, s.recv(512)[3] & 15]))
         self.assertEqual(self.decisions("dns")[0]["name"], "a\"'%b.test")
 
 
-PACKET = struct.Struct("<IIQiHH16si16s4x")
-RESOLVE, CONNECT, CLOSE, ANSWER, CONNECTED, READY, ACCEPTED, STOP, DIRECT, FINISH, RESET = range(1, 12)
+PACKET = struct.Struct("<IIQiHHBB2x16si16s")
+RESOLVE, CONNECT, CLOSE, ANSWER, CONNECTED, READY, ACCEPTED, STOP, DIRECT, FINISH, RESET, NETWORK = range(1, 13)
 
 
 class Channel(Case):
@@ -697,7 +699,7 @@ class Channel(Case):
         theirs.close()
         os.close(policy)
         self.addCleanup(self.close, process, ours)
-        self.assertEqual(PACKET.unpack(ours.recv(2000)[:PACKET.size])[:2], (2, READY))
+        self.assertEqual([PACKET.unpack(ours.recv(2000)[:PACKET.size])[:2] for _ in range(2)], [(3, READY), (3, NETWORK)])
         return process, ours
 
     @staticmethod
@@ -708,8 +710,8 @@ class Channel(Case):
         process.wait()
 
     @staticmethod
-    def packet(kind, number, data=b"", version=2, size=None, address="::ffff:45.33.32.10", port=80):
-        return PACKET.pack(version, kind, number, 0, port, len(data) if size is None else size,
+    def packet(kind, number, data=b"", version=3, size=None, address="::ffff:45.33.32.10", port=80):
+        return PACKET.pack(version, kind, number, 0, port, len(data) if size is None else size, 6, 0,
                            socket.inet_pton(socket.AF_INET6, address), 7, b"\x1b[31m" * 3) + data
 
     def test_what_is_no_message_ends_it(self):

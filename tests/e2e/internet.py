@@ -23,6 +23,8 @@ CLONE_NEWNS, CLONE_NEWNET = 0x20000, 0x40000000
 MS_BIND, MS_REC, MS_PRIVATE = 4096, 16384, 1 << 18
 MACHINE, ROUTER = "45.32.0.1", "45.32.0.2"
 RESOLVER, GOOD, EVIL, OTHER = "45.33.32.53", "45.33.32.10", "45.33.32.66", "45.33.32.20"
+MACHINE6, ROUTER6 = "2a0f:5707::1", "2a0f:5707::2"
+GOOD6, EVIL6, DEAD6 = "2a0f:5708::10", "2a0f:5708::66", "2a0f:5708::99"
 BIG = bytes(range(251)) * 33500  # 8 MiB and a bit
 
 libc = ctypes.CDLL(None, use_errno=True)
@@ -46,6 +48,7 @@ def ip(words):
 # ---- the internet's end ----
 
 counts = {"queries": [], "connections": [], "datagrams": 0, "requests": [], "authorizations": []}
+said = []  # (server, what) of each datagram that came to a UDP server
 lock = threading.Lock()
 turns = {}
 
@@ -57,6 +60,11 @@ ZONE = {
     "pkg.test": [GOOD], "a.b.c.pkg.test": [GOOD], "evilpkg.test": [EVIL], "dead.good.test": ["45.33.32.99", GOOD],
     "many.good.test": [f"45.33.33.{n}" for n in range(1, 40)],
 }
+ZONE6 = {
+    "api.good.test": [GOOD6], "six.good.test": [GOOD6], "evil.test": [EVIL6], "dead6.good.test": [DEAD6],
+    "lan6.good.test": ["fd00::1"], "mapped.good.test": [f"::ffff:{EVIL}"],
+}
+ZONE |= {name: [GOOD] for name in ("slow6.good.test", "dead6.good.test", "lan6.good.test", "mapped.good.test")}
 ALIASES = {"x.pkg.test": "evil.test", "loop.good.test": "loop2.good.test", "loop2.good.test": "loop.good.test"}
 
 
@@ -68,7 +76,9 @@ def record(owner, kind, ttl, data):
     return encode(owner) + struct.pack(">HHIH", kind, 1, ttl, len(data)) + data
 
 
-def answers(name):
+def answers(name, kind):
+    if kind == 28:
+        return [record(name, 28, 60, socket.inet_pton(socket.AF_INET6, a)) for a in ZONE6.get(name, [])]
     if name == "rebind.good.test":
         turns[name] = turns.get(name, 0) + 1
         return [record(name, 1, 0, socket.inet_aton(GOOD if turns[name] == 1 else "127.0.0.1"))]
@@ -87,12 +97,13 @@ def answer(query):
         labels.append(query[at + 1:at + 1 + query[at]].decode("latin-1"))
         at += query[at] + 1
     name = ".".join(labels).lower()
+    kind = int.from_bytes(query[at + 1:at + 3], "big")
     with lock:
-        counts["queries"].append(name)
-        records = answers(name)
-    if name == "silent.good.test":
+        counts["queries"].append(name + " AAAA" * (kind == 28))
+        records = answers(name, kind)
+    if name == "silent.good.test" or (name == "slow6.good.test" and kind == 28):
         return b""
-    code = 2 if name == "broken.good.test" else 0 if records else 3
+    code = 2 if name == "broken.good.test" else 0 if records or name in ZONE or name in ZONE6 else 3
     return (query[:2] + struct.pack(">BBHHHH", 0x81, 0x80 | code, 1, len(records), 0, 0) + query[12:at + 5]
             + b"".join(records))
 
@@ -116,6 +127,23 @@ def count_datagrams():
             counts["datagrams"] += 1
 
 
+def echo_datagrams(host, port):
+    """Each datagram comes back turned round; some ask for more than that."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    s, stranger = socket.socket(family, socket.SOCK_DGRAM), socket.socket(family, socket.SOCK_DGRAM)
+    s.bind((host, port))
+    stranger.bind((host, 0))
+    while True:
+        data, peer = s.recvfrom(65536)
+        with lock:
+            said.append((host, data.decode("latin-1")[:40]))
+            counts["datagrams"] += 1
+        if data == b"a stranger first":
+            stranger.sendto(b"strange", peer)
+        for _ in range(3 if data == b"three times" else 0 if data == b"nothing" else 1):
+            s.sendto(b"x" * 5000 if data == b"much" else data[::-1], peer)
+
+
 class Server(socketserver.ThreadingMixIn, socketserver.TCPServer):
     allow_reuse_address = daemon_threads = True
     request_queue_size = 64
@@ -125,8 +153,12 @@ class Server(socketserver.ThreadingMixIn, socketserver.TCPServer):
 
     def process_request(self, request, client_address):
         with lock:
-            counts["connections"].append("%s:%d" % self.server_address)
+            counts["connections"].append("%s:%d" % self.server_address[:2])
         super().process_request(request, client_address)
+
+
+class Server6(Server):
+    address_family = socket.AF_INET6
 
 
 class Web(http.server.BaseHTTPRequestHandler):
@@ -189,7 +221,17 @@ class Silent(socketserver.BaseRequestHandler):
         threading.Event().wait()
 
 
-def serve(folder):
+def serve6():
+    ip(f"addr add {ROUTER6}/64 dev inet nodad")
+    for address in (GOOD6, EVIL6):
+        ip(f"addr add {address}/128 dev lo")
+    ip(f"-6 route add blackhole {DEAD6}")
+    for host, handler in ((GOOD6, Web), (EVIL6, Web)):
+        threading.Thread(target=Server6((host, 80), handler).serve_forever, daemon=True).start()
+    threading.Thread(target=echo_datagrams, args=(GOOD6, 7), daemon=True).start()
+
+
+def serve(folder, has_v6):
     internet_tls.make_certificates(folder)
     tls = {name: internet_tls.wrapped(Web, internet_tls.context(folder, name))
            for name in ("good", "other", "expired", "self")}
@@ -209,10 +251,14 @@ def serve(folder):
         threading.Thread(target=Server((host, port), handler).serve_forever, daemon=True).start()
     threading.Thread(target=serve_names, daemon=True).start()
     threading.Thread(target=count_datagrams, daemon=True).start()
+    for host, port in ((GOOD, 7), (GOOD, 8), (OTHER, 7), (EVIL, 7)):
+        threading.Thread(target=echo_datagrams, args=(host, port), daemon=True).start()
+    if has_v6:
+        serve6()
     print("ready", flush=True)
-    for _ in sys.stdin:
+    for line in sys.stdin:
         with lock:
-            print(json.dumps(counts), flush=True)
+            print(json.dumps(said if line == "said\n" else counts), flush=True)
 
 
 # ---- this machine's end ----
@@ -220,10 +266,10 @@ def serve(folder):
 class Internet:
     """Moves this process into namespaces of its own, from which that internet can be reached."""
 
-    def __init__(self, folder):
+    def __init__(self, folder, has_v6=False):
         check(libc.unshare(CLONE_NEWNET | CLONE_NEWNS))
         check(libc.mount(None, b"/", None, MS_REC | MS_PRIVATE, None))
-        self.process = subprocess.Popen([sys.executable, os.path.abspath(__file__), folder], stdin=subprocess.PIPE,
+        self.process = subprocess.Popen([sys.executable, os.path.abspath(__file__), folder] + ["v6"] * has_v6, stdin=subprocess.PIPE,
                                         stdout=subprocess.PIPE, text=True)
         self.process.stdout.readline()
         ip("link set lo up")
@@ -231,6 +277,9 @@ class Internet:
         ip(f"addr add {MACHINE}/30 dev out")
         ip("link set out up")
         ip(f"route add default via {ROUTER}")
+        if has_v6:
+            ip(f"addr add {MACHINE6}/64 dev out nodad")
+            ip(f"-6 route add default via {ROUTER6}")
         self.ask("go")
         self.show(folder, "resolv.conf", "/etc/resolv.conf", f"nameserver {RESOLVER}\n")
         with open(os.path.join(folder, internet_tls.ROOT), encoding="ascii") as f:
@@ -251,6 +300,9 @@ class Internet:
     def counts(self):
         return json.loads(self.ask())
 
+    def said(self):
+        return [tuple(one) for one in json.loads(self.ask("said"))]
+
     def close(self):
         self.process.stdin.close()
         self.process.stdout.close()
@@ -258,4 +310,4 @@ class Internet:
 
 
 if __name__ == "__main__":
-    serve(sys.argv[1])
+    serve(sys.argv[1], sys.argv[2:] == ["v6"])

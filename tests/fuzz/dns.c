@@ -39,16 +39,22 @@ static void try_query(const uint8_t *data, size_t size)
                                       .blocked = "not one of the names that are allowed"});
 }
 
-static void try_answer(const uint8_t *data, size_t size, const char *name)
+static void try_type(const uint8_t *data, size_t size, const char *name, uint16_t type)
 {
     struct dns_addresses found;
     ns_msg message;
-    if (dns_addresses_parse(data, size, name, &found) < 0)
+    if (dns_addresses_parse(data, size, name, type, &found) < 0)
         return;
     CHECK(found.count <= DNS_ADDRESSES_MAX && found.rcode <= 15);
     if (ns_initparse(data, (int)size, &message) < 0)
         return;
     CHECK(found.count <= (size_t)ns_msg_count(message, ns_s_an));
+}
+
+static void try_answer(const uint8_t *data, size_t size, const char *name)
+{
+    try_type(data, size, name, DNS_TYPE_A);
+    try_type(data, size, name, DNS_TYPE_AAAA);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

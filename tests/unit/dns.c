@@ -97,7 +97,7 @@ static struct dns_addresses found;
 static void expect_addresses(const uint8_t *message, size_t size, const char *expected)
 {
     char text[256] = "", one[64];
-    ASSERT_EQ(dns_addresses_parse(message, size, "a.test", &found), 0);
+    ASSERT_EQ(dns_addresses_parse(message, size, "a.test", DNS_TYPE_A, &found), 0);
     for (size_t i = 0; i < found.count; i++) {
         ASSERT_TRUE(IN6_IS_ADDR_V4MAPPED(&found.list[i].address));
         inet_ntop(AF_INET, found.list[i].address.s6_addr + 12, one, sizeof(one));
@@ -122,6 +122,24 @@ TEST(addresses_of_others_are_left_out)
         "5.6.7.8/60 ");
 }
 
+#define AAAA_IN "\0\x1c\0\1"
+#define V6(s)   "\0\x10" s
+
+/* One that holds an IPv4 address is none of IPv6, and one of four bytes is malformed, not IPv4. */
+TEST(addresses_of_ipv6)
+{
+    static const char message[] = ANSWER("\4") "\xc0\x0c" AAAA_IN TTL("\0\x3c")
+        V6("\x2a\0\0\0\0\0\0\0\0\0\0\0\0\0\0\1") "\xc0\x0c" A_IN TTL("\0\x3c")
+            V4("\1\2\3\4") "\xc0\x0c" AAAA_IN TTL("\0\x3c")
+                V6("\0\0\0\0\0\0\0\0\0\0\xff\xff\1\2\3\4") "\xc0\x0c" AAAA_IN TTL("\0\x3c")
+                    V4("\1\1\1\1");
+    char text[INET6_ADDRSTRLEN];
+    ASSERT_EQ(dns_addresses_parse(BYTES(message), "a.test", DNS_TYPE_AAAA, &found), 0);
+    ASSERT_EQ(found.count, 1);
+    inet_ntop(AF_INET6, &found.list[0].address, text, sizeof(text));
+    EXPECT_STR(text, "2a00::1");
+}
+
 TEST(an_alias_is_followed_in_any_order)
 {
     expect_addresses(BYTES(ANSWER("\3") "\1c\xc0\x0e" A_IN TTL("\1\0")
@@ -134,7 +152,7 @@ TEST(an_alias_is_followed_in_any_order)
 TEST(nothing_but_a_code)
 {
     ASSERT_EQ(dns_addresses_parse(BYTES("\0\1\x81\x83\0\1\0\0\0\0\0\0\1a\4test\0" A_IN), "a.test",
-                                  &found),
+                                  DNS_TYPE_A, &found),
               0);
     EXPECT_EQ(found.rcode, DNS_NXDOMAIN);
     EXPECT_EQ(found.count, 0);
@@ -157,8 +175,8 @@ TEST(answers_that_are_none)
 #undef CASE
     };
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
-        if (dns_addresses_parse((const uint8_t *)cases[i].bytes, cases[i].size, "a.test", &found) !=
-            -EBADMSG)
+        if (dns_addresses_parse((const uint8_t *)cases[i].bytes, cases[i].size, "a.test",
+                                DNS_TYPE_A, &found) != -EBADMSG)
             harness_fail(__FILE__, __LINE__, "case %zu", i);
 }
 
@@ -175,6 +193,23 @@ TEST(an_answer_is_read_back)
     size_t size = dns_answer_write((const uint8_t *)query, &q, &a, answer);
     EXPECT_EQ(memcmp(answer, "\x12\x34\x81\x80\0\1\0\2\0\0\0\0", 12), 0);
     expect_addresses(answer, size, "1.2.3.4/77 0.0.0.0/78 ");
+}
+
+TEST(an_answer_of_ipv6_is_read_back_as_far_as_it_fits)
+{
+    static const char query[] = ONE_QUERY "\1a\4test\0" AAAA_IN;
+    uint8_t answer[DNS_ANSWER_MAX];
+    struct dns_address addresses[DNS_FOUND_MAX] = {{.ttl = 77}};
+    for (size_t i = 0; i < ARRAY_SIZE(addresses); i++)
+        addresses[i].address.s6_addr[0] = (uint8_t)(0x20 + i);
+    ASSERT_EQ(dns_query_parse(BYTES(query), &q), 0);
+    const struct dns_answer a = {.addresses = addresses, .address_count = DNS_FOUND_MAX};
+    size_t size = dns_answer_write((const uint8_t *)query, &q, &a, answer);
+    ASSERT_EQ(dns_addresses_parse(answer, size, "a.test", DNS_TYPE_AAAA, &found), 0);
+    ASSERT_EQ(found.count, DNS_ADDRESSES_MAX);
+    for (size_t i = 0; i < found.count; i++)
+        EXPECT_EQ(found.list[i].address.s6_addr[0], 0x20 + i);
+    EXPECT_EQ(found.list[0].ttl, 77);
 }
 
 TEST(words_come_only_to_who_knows_them_and_are_cut)
