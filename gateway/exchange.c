@@ -16,7 +16,8 @@ struct exchange *exchange_new(const struct exchange_setup *setup)
     if (!x)
         return NULL;
     x->setup = *setup;
-    snprintf(x->name, sizeof(x->name), "%s", setup->name);
+    if (setup->dialled || setup->is_tls)
+        snprintf(x->name, sizeof(x->name), "%s", setup->name);
     if (setup->dialled)
         exchange_dialled(x, setup->dialled);
     x->to_guest = BUF_INIT(EXCHANGE_OUT_MAX_BYTES);
@@ -182,8 +183,9 @@ void exchange_server_failed(struct exchange *x, const char *reason, const char *
     } else if (x->is_used) {
         exchange_close(x, EXCHANGE_CLOSE, EXCHANGE_CLOSE);
     } else {
-        snprintf(x->failure, sizeof(x->failure), "%s", reason);
-        snprintf(x->failure_words, sizeof(x->failure_words), "%s", words);
+        x->is_lost = true;
+        snprintf(x->lost_reason, sizeof(x->lost_reason), "%s", reason);
+        snprintf(x->lost_words, sizeof(x->lost_words), "%s", words);
     }
 }
 

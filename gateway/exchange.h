@@ -50,7 +50,8 @@ struct exchange_setup {
     const struct policy_flow *evidence;
     /*
      * By which name the flow was dialled; with is_tls the server was verified for it. "": by
-     * address, or, when it is not dialled yet, the first request's verdict decides. Copied.
+     * address. Not looked at while a flow in the clear is not dialled: the verdict on the first
+     * request decides then. Copied.
      */
     const char *name;
     /* The address that the server was dialled at; NULL: it is not dialled yet. */

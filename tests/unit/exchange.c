@@ -686,6 +686,36 @@ TEST(what_is_not_dialled_yet_is_dialled_as_it_was_allowed)
     EXPECT_STR(dial, "");
 }
 
+TEST(what_is_refused_is_not_dialled)
+{
+    struct scene s = plain;
+    s.is_not_dialled = true;
+    talk(&s, ">TRACE /v1/ HTTP/1.1\r\nHost: api.good.test\r\n\r\n", NULL);
+    EXPECT_STR(dial, "name api.good.test");
+    s.policy = TRANSFORM_POLICY;
+    talk(&s, ">TRACE /v1/ HTTP/1.1\r\nHost: api.good.test\r\n\r\n", NULL);
+    EXPECT_STR(dial, "");
+}
+
+TEST(C21_there_is_no_server)
+{
+    talk(&tls, "#upstream_tls", GET, NULL);
+    EXPECT_EQ(said_to_server.size, 0);
+    EXPECT_EQ(status_to_guest(), 502);
+    EXPECT_STR(denied_reason(), "upstream_tls");
+    EXPECT_HAS(said_to_guest, "\"message\":\"the server failed: it is not there\"");
+    EXPECT_STR(records.data, "GET /v1/a 502 allow upstream_tls\n");
+    talk(&tls, "#upstream_tls", ">GET /v2/ HTTP/1.1\r\nHost: api.good.test\r\n\r\n", NULL);
+    EXPECT_DENIED(403, "default");
+    talk(&tls, GET, "#upstream", NULL);
+    EXPECT_EQ(status_to_guest(), 502);
+    talk(&tls, GET, "<HTTP/1.1 200 OK\r\n\r\nabc", "#upstream_tls", NULL);
+    EXPECT_STR(ends, "reset reset");
+    talk(&tls, GET, OK, "#upstream_tls", NULL);
+    EXPECT_STR(ends, "close close");
+    EXPECT_STR(said_to_guest.data, OK_OUT);
+}
+
 TEST(what_is_allowed_by_address_is_so_where_it_was_dialled)
 {
     struct scene s = tls;

@@ -124,6 +124,11 @@ static void step(struct exchange *x, const char *what)
         send_all(x);
         return;
     }
+    if (*what == '#') {
+        exchange_server_failed(x, what + 1, "it is not there");
+        send_all(x);
+        return;
+    }
     if (side == &server && exchange_wants_server(x) != EXCHANGE_DIAL_NOTHING) {
         address = net_of("93.184.216.34").address;
         exchange_dialled(x, &address);
