@@ -54,8 +54,8 @@ static bool try_send(const struct control_packet *p, const char *text)
 
 static void keep(const struct control_packet *p, const char *text)
 {
-    bool can_be_many =
-        p->type == CONTROL_LOG || p->type == CONTROL_STOPPED || p->type == CONTROL_CASUALTY;
+    bool can_be_many = p->type == CONTROL_LOG || p->type == CONTROL_STOPPED ||
+                       p->type == CONTROL_CASUALTY || p->type == CONTROL_DENIED;
     if (can_be_many && kept_count >= KEPT_MAX)
         return;
     struct kept *k = malloc(sizeof(*k) + p->text_size);
@@ -156,6 +156,17 @@ void control_send_casualty(struct process *ended)
         .text_size = (uint32_t)strlen(name),
     };
     send_packet(&p, name);
+}
+
+void control_send_denied(int32_t value, unsigned protocol, const char *what)
+{
+    struct control_packet p = {
+        .type = CONTROL_DENIED,
+        .value = value,
+        .reason = protocol,
+        .text_size = what ? (uint32_t)strlen(what) : 0,
+    };
+    send_packet(&p, what);
 }
 
 static void signal_program(int sig)

@@ -34,6 +34,9 @@ void control_send_exit(const struct process *ended);
 /* CONTROL_CASUALTY of another one. */
 void control_send_casualty(struct process *ended);
 
+/* CONTROL_DENIED; what may be NULL. */
+void control_send_denied(int32_t value, unsigned protocol, const char *what);
+
 /* The main program: who CONTROL_SIGNAL is for. NULL once it has ended. */
 void control_set_program(struct process *p, struct tty *console);
 /* Its terminal has hung up. */

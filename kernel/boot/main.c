@@ -15,6 +15,7 @@
 #include "kernel/core/kernel.h"
 #include "kernel/core/timer.h"
 #include "kernel/host/host.h"
+#include "kernel/net/denied.h"
 #include "kernel/net/gateway.h"
 #include "kernel/proc/budget.h"
 #include "kernel/proc/jobs.h"
@@ -209,6 +210,7 @@ int main(void)
     close(CONTROL_SPEC_FD);
     fill_config(&spec);
     enter_jail(&spec);
+    denied_tell = control_send_denied;
     memory_limit_start();
     budget_start();
     throttle_start();
@@ -219,6 +221,7 @@ int main(void)
     /* All tasks, before the listener is closed: without it the host lets them run on. */
     if (process_init)
         host->signal_process(process_init->pidfd, SIGKILL);
+    denied_end();
     control_drain();
     return 0;
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kernel/net/inet.h"
 
+#include "kernel/net/denied.h"
 #include "kernel/net/gateway.h"
 #include "kernel/net/interface.h"
 
@@ -132,6 +133,8 @@ int inet_route(const struct inet_socket *i, struct inet_endpoint *destination,
     } else if (kind == INET_BROADCAST
                    ? inet_v4(&destination->address) == INADDR_BROADCAST
                    : kind != INET_LOOPBACK && !inet_is_outside(&destination->address)) {
+        if (kind == INET_ELSEWHERE && !gateway_exists())
+            denied_address(&i->socket, destination);
         return -ENETUNREACH;
     }
     bool to_v4 = IN6_IS_ADDR_V4MAPPED(&destination->address);

@@ -9,7 +9,6 @@
 #include <strings.h>
 
 #define ANSWER_TTL_SECONDS 60
-#define NAME_MAX_BYTES     255 /* RFC 1035, 2.3.4: with its length bytes */
 #define LABEL_MAX_BYTES    63
 
 #define FLAG_RESPONSE  0x80
@@ -18,7 +17,7 @@
 #define FLAG_RECURSION 0x80
 
 struct query {
-    char name[NAME_MAX_BYTES + 1]; /* with dots, without the last one */
+    char name[RESOLVER_NAME_MAX + 1]; /* with dots, without the last one */
     unsigned type, class;
     size_t end; /* of the question in the message */
 };
@@ -47,7 +46,7 @@ static bool read_name(const uint8_t *message, size_t size, size_t *at, char *nam
             break;
         /* In the message a name has a length byte and an end more than in text. */
         if (label > LABEL_MAX_BYTES || i + label > size ||
-            length + (length > 0) + label > NAME_MAX_BYTES - 2)
+            length + (length > 0) + label > RESOLVER_NAME_MAX - 2)
             return false;
         if (length > 0)
             name[length++] = '.';
@@ -72,6 +71,12 @@ static bool read_question(const uint8_t *message, size_t size, struct query *ret
     ret->class = get16(message + at + 2);
     ret->end = at + 4;
     return true;
+}
+
+bool resolver_get_name(const uint8_t *query, size_t size, char ret[RESOLVER_NAME_MAX + 1])
+{
+    size_t at = NS_HFIXEDSZ;
+    return size >= NS_HFIXEDSZ && read_name(query, size, &at, ret);
 }
 
 static bool is_own_name(const char *name)

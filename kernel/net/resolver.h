@@ -14,6 +14,7 @@
 
 #define RESOLVER_QUERY_MAX  4096 /* larger ones are dropped */
 #define RESOLVER_ANSWER_MAX 512
+#define RESOLVER_NAME_MAX   255 /* RFC 1035, 2.3.4: with its length bytes */
 
 /*
  * The answer to a query: its size, or 0 when there is none to give. *ret_is_foreign: it is a query
@@ -22,6 +23,9 @@
  */
 size_t resolver_answer(const uint8_t *query, size_t size, uint8_t answer[RESOLVER_ANSWER_MAX],
                        bool *ret_is_foreign);
+
+/* The name that a query asks for, with dots and of any other bytes. False: it is malformed. */
+bool resolver_get_name(const uint8_t *query, size_t size, char ret[RESOLVER_NAME_MAX + 1]);
 
 /* Makes of the answer to a foreign query one that says SERVFAIL; its size stays. */
 void resolver_fail(const uint8_t *query, uint8_t *answer);

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "kernel/net/denied.h"
 #include "kernel/net/gateway.h"
 #include "kernel/net/resolver.h"
 #include "kernel/net/socket.h"
@@ -48,6 +49,8 @@ void resolver_ask(struct socket *s, const struct resolver_ends *ends, const uint
             return;
         socket_put(s);
     }
+    if (is_foreign && !gateway_exists())
+        denied_query(query, size);
     if (q->size > 0)
         give(s, ends, q->answer, q->size);
     free(q);

@@ -69,6 +69,10 @@ enum control_type {
                           and wall_ns are set */
     CONTROL_SEALED,    /* what holds the kernel process, once, before it looks at any byte of a
                           guest's: text as lib/seal/report.h has it */
+    CONTROL_DENIED,    /* without a gateway: a program asked for the name in text (reason 0), or for
+                          a connection to the address in text and the port in value (reason
+                          IPPROTO_TCP or IPPROTO_UDP), and got neither; without text: value more of
+                          those were not told */
     /* starter -> kernel */
     CONTROL_WINDOW_SIZE, /* value = rows << 16 | columns */
     CONTROL_SIGNAL, /* value: to the main program's process group (with a tty: the foreground) */
@@ -96,5 +100,5 @@ struct control_packet {
     int64_t peak_memory_bytes;  /* of the largest process */
     uint64_t written_bytes;     /* what counts against write_budget_bytes, so far */
     uint32_t text_size;         /* bytes of text behind the struct, not NUL-terminated */
-    uint32_t reason;            /* enum control_reason, for EXITED and CASUALTY */
+    uint32_t reason;            /* enum control_reason, for EXITED and CASUALTY; see DENIED */
 };
