@@ -324,6 +324,20 @@ void flows_connect(const struct gateway_packet *p)
 
 /* ---- another policy ---- */
 
+/* Ids rise, and a new flow is the last of the list. */
+uint64_t flows_oldest(void)
+{
+    const struct flow *f = list_first(&flows, struct flow, link);
+    return f ? f->id : UINT64_MAX;
+}
+
+uint64_t flows_newest(void)
+{
+    const struct flow *f =
+        list_is_empty(&flows) ? NULL : container_of(flows.prev, struct flow, link);
+    return f ? f->id : 0;
+}
+
 /* What was dialled is still allowed, by the same way, with all that was seen of it. */
 static bool is_still_allowed(const struct flow *f)
 {

@@ -18,6 +18,10 @@ bool flows_close(uint64_t id, bool is_reset);
 /* There is another policy: judges each open flow anew, and cuts those it would not allow. */
 void flows_recheck(void);
 
+/* Ids of the flow that is there longest (none: UINT64_MAX), and of the latest one (none: 0). */
+uint64_t flows_oldest(void);
+uint64_t flows_newest(void);
+
 /* Notes the end of each, and cuts it. */
 void flows_end(void);
 

@@ -12,6 +12,7 @@
  *   route.c      whether IPv6 leads anywhere
  *   names.c      look-ups; which names this sandbox was given for which address
  *   log.c        the decision log, and lines for people
+ *   control.c    decisions out to the starter, a new policy in
  *
  * What was allowed by name is dialled where our own look-up of that name leads, what was allowed by
  * address goes to exactly that address; every address is judged just before it is dialled. Judging
@@ -26,7 +27,8 @@
 struct secrets;
 
 struct gateway {
-    struct policy *policy;
+    struct policy *policy; /* replaced by control.c */
+    uint64_t generation;   /* of it, from 1 */
     const struct policy_document *document;
     struct secrets *secrets; /* NULL: there are none */
     struct policy_operator operator;

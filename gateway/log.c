@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "gateway/log.h"
 
+#include "gateway/control.h"
 #include "lib/base/map.h"
 #include "lib/text/shown.h"
 
@@ -16,6 +17,7 @@
 static bool is_open;
 static struct rate denials;
 static uint64_t folded; /* denials that were not written */
+static uint64_t lost;   /* lines that the starter had no room for */
 static struct map told; /* hashes of what was told to people */
 
 void log_start(void)
@@ -88,8 +90,33 @@ static json_t *new_line(const char *event)
     }
     set_time(o);
     set_text(o, "sandbox", gateway.sandbox);
+    json_object_set_new(o, "gen", json_integer((json_int_t)gateway.generation));
     set_text(o, "event", event);
     return o;
+}
+
+/* What was lost first, so that nobody takes what follows for all. */
+static void tell_lost(void)
+{
+    json_t *o = lost > 0 ? new_line("lost") : NULL;
+    char *text = NULL;
+    if (o) {
+        json_object_set_new(o, "count", json_integer((json_int_t)lost));
+        text = json_dumps(o, JSON_COMPACT | JSON_ENSURE_ASCII);
+        json_decref(o);
+    }
+    if (text && control_send_line(text, strlen(text)))
+        lost = 0;
+    free(text);
+}
+
+static void tell_starter(const char *text, size_t size)
+{
+    if (!control_is_open())
+        return;
+    tell_lost();
+    if (lost > 0 || !control_send_line(text, size))
+        lost++;
 }
 
 static void write_line(json_t *o)
@@ -101,8 +128,9 @@ static void write_line(json_t *o)
         lose(strerror(ENOMEM));
         return;
     }
+    tell_starter(text, size);
     text[size] = '\n'; /* where its NUL was */
-    if (write(GATEWAY_LOG_FD, text, size + 1) != (ssize_t)size + 1)
+    if (is_open && write(GATEWAY_LOG_FD, text, size + 1) != (ssize_t)size + 1)
         lose(strerror(errno));
     free(text);
 }
@@ -115,6 +143,16 @@ static void write_folded(void)
     json_object_set_new(o, "decision", json_string("deny"));
     json_object_set_new(o, "count", json_integer((json_int_t)folded));
     folded = 0;
+    write_line(o);
+}
+
+void log_update(const char *refusal)
+{
+    json_t *o = is_open || control_is_open() ? new_line("update") : NULL;
+    if (!o)
+        return;
+    json_object_set_new(o, "decision", json_string(refusal ? "deny" : "allow"));
+    set_text(o, "error", refusal);
     write_line(o);
 }
 
@@ -144,7 +182,7 @@ static void set_request(json_t *o, const struct exchange_record *r)
 
 void log_write(const struct log_entry *e)
 {
-    if (!is_open)
+    if (!is_open && !control_is_open())
         return;
     if (e->is_decision && !e->is_allowed && !rate_take(&denials, DENIALS_PER_S)) {
         folded++;
@@ -165,6 +203,8 @@ void log_write(const struct log_entry *e)
     set_text(o, "type", e->dns_type);
     if (e->is_decision)
         set_decision(o, e);
+    else
+        set_text(o, "reason", e->reason);
     set_address(o, "dialled", e->dialled);
     if (e->resolved)
         set_resolved(o, e->resolved);

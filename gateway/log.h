@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The decision log, one JSON object a line, on GATEWAY_LOG_FD when that is open; and one line for
- * people about each thing that was denied, on standard error.
+ * The decision log, one JSON object a line, on GATEWAY_LOG_FD when that is open, and to the starter
+ * (control.h), who keeps the last ones; and one line for people about each thing that was denied,
+ * on standard error.
  *
  * Text that comes from the guest is made safe to show and is cut. Fields: man glovebox-run.
  */
@@ -38,9 +39,13 @@ struct log_entry {
 
 /*
  * One line. Denials beyond a hundred in a second are only counted, and a line of their own tells
- * how many were ("folded"). What can't be written ends the process, unless the policy says "drop".
+ * how many were ("folded"). What GATEWAY_LOG_FD does not take ends the process, unless the policy
+ * says "drop"; what the starter has no room for is told later as a number ("lost").
  */
 void log_write(const struct log_entry *e);
+
+/* A new policy was put in force, or, with the reason why not, refused. */
+void log_update(const char *refusal);
 
 /* Writes what was counted last. */
 void log_end(void);

@@ -5,6 +5,7 @@
  * Started by sandbox/gateway.c with the descriptors of lib/base/gateway.h, ends with the channel.
  */
 #include "gateway/channel.h"
+#include "gateway/control.h"
 #include "gateway/flows.h"
 #include "gateway/log.h"
 #include "gateway/names.h"
@@ -186,6 +187,7 @@ static void start(int count, char **words)
     trust_start();
     if (names_start(&why) < 0)
         gateway_fail("name servers: %s; check /etc/resolv.conf", why);
+    control_start();
     log_start();
     if (watch_start() < 0)
         gateway_fail("epoll: %s; free descriptors", strerror(errno));
@@ -204,16 +206,19 @@ static int earlier(int a, int b)
 
 static void run(void)
 {
-    struct pollfd p[2 + NAMES_SOCKETS_MAX] = {{.fd = GATEWAY_CHANNEL_FD, .events = POLLIN},
-                                              {.fd = watch_fd(), .events = POLLIN}};
+    struct pollfd p[2 + CONTROL_SOCKETS_MAX + NAMES_SOCKETS_MAX] = {
+        {.fd = GATEWAY_CHANNEL_FD, .events = POLLIN}, {.fd = watch_fd(), .events = POLLIN}};
     for (;;) {
-        struct pollfd *names = p + 2;
+        struct pollfd *control = p + 2;
+        size_t control_count = control_fill_poll(control);
+        struct pollfd *names = control + control_count;
         size_t name_count = names_fill_poll(names);
-        if (poll(p, 2 + name_count, earlier(names_wait_ms(), flows_wait_ms())) < 0)
+        if (poll(p, 2 + control_count + name_count, earlier(names_wait_ms(), flows_wait_ms())) < 0)
             continue;
         if (p[1].revents)
             watch_step();
         names_step(names, name_count);
+        control_step(control, control_count);
         if (p[0].revents && !channel_read())
             return;
         flows_step();
@@ -230,6 +235,7 @@ int main(int count, char **words)
     log_end();
     names_end();
     secrets_put(gateway.secrets);
+    control_end();
     policy_free(gateway.policy);
     return 0;
 }

@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "gateway/control.h"
+
+#include "gateway/flows.h"
+#include "gateway/log.h"
+#include "lib/base/buf.h"
+#include "lib/base/update.h"
+#include "lib/policy/enforced.h"
+#include "lib/policy/same.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/socket.h>
+
+#define RETIRED_MAX 64
+
+/* A policy that was replaced, of which flows that are open keep words and rules. */
+struct retired {
+    struct policy *policy;
+    uint64_t last_flow; /* that it was in force for */
+};
+
+static bool is_open;
+static struct retired retired[RETIRED_MAX];
+static size_t retired_count;
+
+void control_start(void)
+{
+    is_open = fcntl(GATEWAY_CONTROL_FD, F_GETFD) >= 0;
+    gateway.generation = 1;
+}
+
+void control_end(void)
+{
+    for (size_t i = 0; i < retired_count; i++)
+        policy_free(retired[i].policy);
+}
+
+bool control_is_open(void)
+{
+    return is_open;
+}
+
+static bool send_message(const struct update_packet *p, const char *text)
+{
+    struct iovec parts[] = {{(void *)p, sizeof(*p)}, {(void *)text, p->text_size}};
+    struct msghdr h = {.msg_iov = parts, .msg_iovlen = p->text_size ? 2 : 1};
+    ssize_t n;
+    do
+        n = sendmsg(GATEWAY_CONTROL_FD, &h, MSG_NOSIGNAL | MSG_DONTWAIT);
+    while (n < 0 && errno == EINTR);
+    return n >= 0;
+}
+
+bool control_send_line(const char *text, size_t size)
+{
+    const struct update_packet p = {
+        .version = UPDATE_VERSION, .type = UPDATE_LINE, .text_size = (uint32_t)size};
+    return size <= UPDATE_TEXT_MAX && send_message(&p, text);
+}
+
+/* ---- a new policy ---- */
+
+/* The whole of it. What it is and that it can't change the starter has seen. */
+static int read_document(int fd, struct buf *ret)
+{
+    char piece[16384];
+    ssize_t n;
+    while ((n = pread(fd, piece, sizeof(piece), (off_t)ret->size)) > 0)
+        if (buf_append(ret, piece, (size_t)n) < 0)
+            return -E2BIG;
+    return n < 0 ? -errno : 0;
+}
+
+/* What was set up at the start, and would have to be again. */
+static int check_change(const struct policy_document *d, struct policy_error *e)
+{
+    const char *what = NULL;
+    if (!policy_resolvers_are_same(gateway.document, d))
+        what = "/dns/resolvers: a running sandbox keeps its name servers; leave them as they were, "
+               "or start it again";
+    else if (!policy_secrets_are_same(gateway.document, d))
+        what = "/secrets: a running sandbox keeps its secrets, and where they may go; leave them "
+               "as they were, or start it again";
+    else if (retired_count == RETIRED_MAX)
+        what = "connections are open that many policies ago allowed; end some, or start it again";
+    if (what)
+        snprintf(e->text, sizeof(e->text), "%s", what);
+    return what ? -EOPNOTSUPP : 0;
+}
+
+/* Frees those of which nothing is left that may refer to them. */
+static void free_retired(void)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < retired_count; i++)
+        if (retired[i].last_flow >= flows_oldest())
+            retired[kept++] = retired[i];
+        else
+            policy_free(retired[i].policy);
+    retired_count = kept;
+}
+
+static void put_in_force(struct policy *p)
+{
+    /* The secrets, which don't change, refer to the first one to the end. */
+    uint64_t last = gateway.secrets && gateway.generation == 1 ? UINT64_MAX : flows_newest();
+    retired[retired_count++] = (struct retired){gateway.policy, last};
+    gateway.policy = p;
+    gateway.document = policy_get_document(p);
+    gateway.generation++;
+    flows_recheck();
+}
+
+static int compile(const struct buf *text, struct policy **ret, struct policy_error *e)
+{
+    struct policy *p = policy_parse(text->data ? text->data : "", text->size, e);
+    if (!p)
+        return -EINVAL;
+    int r = policy_check_enforced(policy_get_document(p), e);
+    if (r == 0)
+        r = check_change(policy_get_document(p), e);
+    if (r == 0)
+        *ret = p;
+    else
+        policy_free(p);
+    return r;
+}
+
+/* 0 and the policy; or negative errno with the reason. */
+static int take(const struct update_packet *p, int fd, struct policy **ret, struct policy_error *e)
+{
+    struct buf text = BUF_INIT(POLICY_DOCUMENT_MAX_BYTES + 1);
+    *e = (struct policy_error){.line = 0};
+    free_retired();
+    if (p->generation && p->generation != gateway.generation) {
+        snprintf(e->text, sizeof(e->text),
+                 "generation %llu is in force, not %llu; look at what was changed meanwhile",
+                 (unsigned long long)gateway.generation, (unsigned long long)p->generation);
+        return -ESTALE;
+    }
+    int r = fd < 0 ? -EBADF : read_document(fd, &text);
+    if (r == 0)
+        r = compile(&text, ret, e);
+    else
+        snprintf(e->text, sizeof(e->text),
+                 "the document can't be read: %s; make it shorter, and "
+                 "try again",
+                 strerror(-r));
+    buf_done(&text);
+    return r;
+}
+
+static void set_policy(const struct update_packet *p, int fd)
+{
+    struct policy_error e;
+    struct policy *next;
+    int r = take(p, fd, &next, &e);
+    if (r == 0)
+        put_in_force(next);
+    log_update(r == 0 ? NULL : e.text);
+    const struct update_packet done = {.version = UPDATE_VERSION,
+                                       .type = UPDATE_DONE,
+                                       .number = p->number,
+                                       .generation = gateway.generation,
+                                       .error = -r,
+                                       .text_size = r == 0 ? 0 : (uint32_t)strlen(e.text)};
+    send_message(&done, e.text);
+}
+
+/* ---- the loop ---- */
+
+/* The descriptor that came with a message, or -1. More than one never fits. */
+static int take_descriptor(struct msghdr *h)
+{
+    struct cmsghdr *c = CMSG_FIRSTHDR(h);
+    int fd = -1;
+    if (c && c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_RIGHTS &&
+        c->cmsg_len == CMSG_LEN(sizeof(fd)))
+        memcpy(&fd, CMSG_DATA(c), sizeof(fd));
+    return fd;
+}
+
+/* False when there is nothing (more) to read. */
+static bool read_one(void)
+{
+    struct update_message m;
+    union {
+        struct cmsghdr header;
+        char bytes[CMSG_SPACE(sizeof(int))];
+    } control;
+    struct iovec part = {&m, sizeof(m)};
+    struct msghdr h = {.msg_iov = &part,
+                       .msg_iovlen = 1,
+                       .msg_control = &control,
+                       .msg_controllen = CMSG_LEN(sizeof(int))};
+    ssize_t n = recvmsg(GATEWAY_CONTROL_FD, &h, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+    if (n < 0 && (errno == EAGAIN || errno == EINTR))
+        return false;
+    if (n <= 0) {
+        is_open = false;
+        return false;
+    }
+    _cleanup_close_ int fd = take_descriptor(&h);
+    if (!update_is_valid(&m, (size_t)n) || m.packet.type != UPDATE_SET)
+        gateway_fail("the starter said what can't be understood");
+    set_policy(&m.packet, fd);
+    return true;
+}
+
+size_t control_fill_poll(struct pollfd p[CONTROL_SOCKETS_MAX])
+{
+    if (!is_open)
+        return 0;
+    p[0] = (struct pollfd){.fd = GATEWAY_CONTROL_FD, .events = POLLIN};
+    return 1;
+}
+
+void control_step(const struct pollfd *p, size_t count)
+{
+    if (count == 1 && p[0].revents)
+        while (read_one())
+            ;
+}

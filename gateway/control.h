@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * The starter's end of this process, GATEWAY_CONTROL_FD, as lib/base/update.h has it: decisions go
+ * out, policies come in. May be closed, as in tests.
+ *
+ * A new policy is taken whole or not at all. When it is told to be in force, every flow was judged
+ * by it, and none that it does not allow is open. What a flow borrows of a policy is valid to the
+ * flow's end. Not to be changed while a sandbox runs: the resolvers, and the secrets.
+ */
+#pragma once
+
+#include "gateway/gateway.h"
+
+#include <poll.h>
+
+#define CONTROL_SOCKETS_MAX 1
+
+/* Before the seal. */
+void control_start(void);
+
+/* When there are no flows any more. */
+void control_end(void);
+
+/* Whether there is somebody to tell decisions to. */
+bool control_is_open(void);
+
+/* One decision. False: there is no room for it now. */
+bool control_send_line(const char *text, size_t size);
+
+/* For the loop: as in names.h. */
+size_t control_fill_poll(struct pollfd p[CONTROL_SOCKETS_MAX]);
+void control_step(const struct pollfd *p, size_t count);
