@@ -17,6 +17,8 @@
 #include <sys/wait.h>
 
 #define READY_MS 10000
+/* Of decisions that the starter has not read. The machine may allow less. */
+#define CONTROL_ROOM_BYTES (1 << 20)
 
 static int system_error(struct sandbox_error *e, const char *what)
 {
@@ -113,10 +115,20 @@ static int wait_ready(int channel, struct sandbox_ca *ret, struct sandbox_error 
     return 0;
 }
 
+/* Ours must not block, and its own has room for the ends of many flows at once. */
+static int make_control(int ret[2])
+{
+    const int size = CONTROL_ROOM_BYTES;
+    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ret) < 0)
+        return -1;
+    setsockopt(ret[1], SOL_SOCKET, SO_SNDBUF, &size, sizeof(size));
+    return fcntl(ret[0], F_SETFL, O_NONBLOCK);
+}
+
 int sandbox_gateway_start(const struct gateway_start *g, const struct sandbox_spec *spec,
                           struct sandbox_gateway *ret, int *ret_channel, struct sandbox_error *e)
 {
-    int ends[2];
+    int ends[2], control[2];
     _cleanup_close_ int policy = -1, log = -1, secrets = -1;
     int r = open_log(spec->egress_log, &log, e);
     if (r == 0)
@@ -129,13 +141,19 @@ int sandbox_gateway_start(const struct gateway_start *g, const struct sandbox_sp
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) < 0)
         return system_error(e, "channel");
     _cleanup_close_ int ours = ends[0];
+    if (make_control(control) < 0) {
+        close(ends[1]);
+        return system_error(e, "control");
+    }
+    ret->control = control[0];
     struct child c = {
         .uid = geteuid(),
         .gid = getegid(),
-        .sources = {g->null, g->log, g->log, ends[1], policy, log, secrets, -1, -1},
+        .sources = {g->null, g->log, g->log, ends[1], policy, log, secrets, control[1], -1},
     };
     r = run_child(g, spec, &c, ret, e);
     close(ends[1]);
+    close(control[1]);
     if (r == 0)
         r = wait_ready(ours, &ret->ca, e);
     if (r == 0)
@@ -154,5 +172,6 @@ void sandbox_gateway_end(struct sandbox_gateway *g, int limit_ms)
     }
     g->pid = 0;
     base_closep(&g->pidfd);
-    g->pidfd = -1;
+    base_closep(&g->control);
+    g->pidfd = g->control = -1;
 }

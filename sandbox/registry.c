@@ -125,6 +125,14 @@ static bool is_just_made(const struct stat *record)
     return record->st_size == 0 && time(NULL) - record->st_mtime < EMPTY_MAX_S;
 }
 
+/* What stands beside the record: socket_file.h. */
+static void remove_socket(int folder, const char *name)
+{
+    char path[REGISTRY_NAME_MAX_BYTES + 2];
+    snprintf(path, sizeof(path), ".%s", name);
+    unlinkat(folder, path, 0);
+}
+
 /* Holding its lock: removes what a dead starter left. True when nothing of it is there any more. */
 static bool sweep(int folder, const char *name, int fd)
 {
@@ -141,6 +149,7 @@ static bool sweep(int folder, const char *name, int fd)
     bool all = true;
     for (size_t i = 0; i < record->cgroup.count; i++)
         all &= cgroup_remove_path(record->cgroup.groups[i].path);
+    remove_socket(folder, name);
     return all && unlinkat(folder, name, 0) == 0;
 }
 
@@ -306,6 +315,7 @@ void registry_leave(struct registry *r)
 {
     if (r->record < 0)
         return;
+    remove_socket(r->sandboxes, r->name);
     unlinkat(r->sandboxes, r->name, 0);
     base_closep(&r->record);
     r->record = -1;

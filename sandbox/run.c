@@ -1,17 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sandbox/run.h"
 
+#include "sandbox/decisions.h"
+#include "sandbox/input_left.h"
 #include "sandbox/notices.h"
 #include "sandbox/remains.h"
 #include "sandbox/reports.h"
 #include "sandbox/signals.h"
 #include "sandbox/start.h"
 #include "sandbox/terminal.h"
+#include "sandbox/updates.h"
 
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
-#include <sys/ioctl.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -46,7 +48,8 @@ enum watched {
     WATCH_ERRORS_SOURCE,
     WATCH_ERRORS_SINK,
     WATCH_LOG,
-    WATCH_COUNT,
+    WATCH_UPDATES,
+    WATCH_COUNT = WATCH_UPDATES + UPDATES_POLL_MAX,
 };
 
 struct run {
@@ -75,6 +78,8 @@ struct run {
     struct relay input, output, errors, log;
     struct notices notices;
     struct signals signals;
+    struct decisions decisions;
+    struct updates updates;
 };
 
 static int64_t now_ns(void)
@@ -381,6 +386,25 @@ static void note_failure(struct run *r, const struct control_packet *p, const ch
     start_leaving(r);
 }
 
+/* Without a policy there is no gateway to tell it. */
+static void note_denied(struct run *r, const struct control_packet *p, const char *text)
+{
+    if (r->spec->policy)
+        return;
+    if (p->text_size)
+        decisions_add_denied(&r->decisions, p->reason, (uint16_t)p->value, text, p->text_size);
+    else if (p->value > 0)
+        decisions_add_folded(&r->decisions, (uint64_t)p->value);
+}
+
+/* An updates_line_fn. */
+static void take_decision(void *userdata, const char *line, size_t size)
+{
+    struct run *r = userdata;
+    if (decisions_add(&r->decisions, line, size) && r->io->take_decision)
+        r->io->take_decision(r->io->decision_userdata, line, size);
+}
+
 static void on_packet(struct run *r, const struct control_packet *p, const char *text)
 {
     switch (p->type) {
@@ -410,6 +434,9 @@ static void on_packet(struct run *r, const struct control_packet *p, const char 
         break;
     case CONTROL_LOG:
         notices_say(&r->notices, "", text, p->text_size);
+        break;
+    case CONTROL_DENIED:
+        note_denied(r, p, text);
         break;
     case CONTROL_STOPPED:
         if (r->spec->tty || (r->suspend_ns && p->value == SIGTSTP))
@@ -508,6 +535,7 @@ static bool fill_poll_list(struct run *r, struct pollfd *p)
     watch(&p[WATCH_ERRORS_SOURCE], r->errors.source, relay_source_events(&r->errors));
     watch(&p[WATCH_ERRORS_SINK], r->errors.sink.fd, relay_sink_events(&r->errors));
     watch(&p[WATCH_LOG], r->log.source, relay_source_events(&r->log));
+    updates_fill_poll(&r->updates, &p[WATCH_UPDATES]);
     return waits;
 }
 
@@ -577,9 +605,12 @@ static void run_loop(struct run *r)
         if (p[WATCH_CONTROL].revents)
             read_control(r);
         step_streams(r, p);
+        updates_step(&r->updates, &p[WATCH_UPDATES], UPDATES_POLL_MAX);
         if (p[WATCH_PIDFD].revents) {
             sandbox_reap(r->sandbox);
             /* The last lines of its log, whose end all wait for. */
+            updates_drain(&r->updates, SANDBOX_GATEWAY_END_MS);
+            updates_close(&r->updates);
             sandbox_gateway_end(&r->sandbox->gateway, SANDBOX_GATEWAY_END_MS);
             set_state(r, GONE, 0);
             if (r->is_ended_by_us)
@@ -587,29 +618,6 @@ static void run_loop(struct run *r)
             r->timeout_ns = r->lifetime_ns = 0;
         }
     }
-}
-
-/*
- * A file that we read ahead of the program is put back to where the program stopped reading, so
- * that "while read line; do glovebox run ...; done < file" works as without glovebox.
- */
-static void open_input_left(struct run *r)
-{
-    char path[40];
-    if (r->spec->tty || r->io->input < 0 || lseek(r->io->input, 0, SEEK_CUR) < 0)
-        return;
-    snprintf(path, sizeof(path), "/proc/self/fd/%d", r->sandbox->input);
-    r->input_left = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
-}
-
-static void give_back_input(struct run *r)
-{
-    int in_pipe = 0;
-    if (r->input_left < 0 || ioctl(r->input_left, FIONREAD, &in_pipe) < 0)
-        return;
-    off_t size = in_pipe + (off_t)(r->input.end - r->input.start);
-    if (size > 0)
-        lseek(r->io->input, -size, SEEK_CUR);
 }
 
 static int open_streams(struct run *r)
@@ -620,7 +628,8 @@ static int open_streams(struct run *r)
     r->is_input_terminal = io->input >= 0 && isatty(io->input);
     if (io->input < 0)
         r->input.done = true;
-    open_input_left(r);
+    if (!r->spec->tty)
+        r->input_left = input_left_open(io->input, s->input);
     if (error == 0)
         error = relay_init(&r->output, s->output, io->output, io->take_output, io->output_userdata);
     if (error == 0 && s->errors >= 0)
@@ -686,10 +695,12 @@ static void finish_outcome(struct run *r)
 
 static void run_done(struct run *r)
 {
+    updates_close(&r->updates);
     if (r->is_held_up)
         sandbox_forget(r->sandbox);
     else
         sandbox_free(r->sandbox);
+    decisions_close(&r->decisions);
     place_leave(&r->place);
     base_closep(&r->input_left);
     relay_done(&r->input);
@@ -723,7 +734,7 @@ static int run_started(struct run *r)
     run_loop(r);
     terminal_restore();
     notices_end_log(&r->notices);
-    give_back_input(r);
+    input_left_give_back(r->input_left, r->io->input, &r->input);
     finish_outcome(r);
     return 0;
 }
@@ -731,12 +742,18 @@ static int run_started(struct run *r)
 static int start(struct run *r, struct sandbox_error *e)
 {
     struct sandbox_outcome *o = r->outcome;
-    int error = sandbox_start(r->spec, &r->place, &r->sandbox, e);
+    int error = decisions_open(&r->decisions, &r->place.registry, e);
+    if (error == 0)
+        error = sandbox_start(r->spec, &r->place, &r->sandbox, e);
     if (error == -ENOSYS && place_forgo_unified(&r->place))
         error = sandbox_start(r->spec, &r->place, &r->sandbox, e);
     if (error == 0) {
         r->place.record.seal = r->sandbox->seal;
         error = place_started(&r->place, r->sandbox->pid, e);
+    }
+    if (error == 0) {
+        decisions_sweep(&r->decisions);
+        error = updates_open(&r->updates, &r->place.registry, r->sandbox->gateway.control, e);
     }
     snprintf(o->name, sizeof(o->name), "%s", r->place.registry.name);
     o->limits = r->spec->limits;
@@ -775,7 +792,9 @@ int sandbox_run(const struct sandbox_spec *spec, const struct sandbox_io *io,
         .output = closed,
         .errors = closed,
         .log = closed,
+        .decisions = DECISIONS_CLOSED,
     };
+    updates_init(&r.updates, take_decision, &r);
     signals_block(&r.signals);
     int error = place_take(&r.place, spec, e);
     if (error < 0) {

@@ -31,6 +31,7 @@
 #include "sandbox/outcome.h"
 #include "sandbox/relay.h"
 #include "sandbox/spec.h"
+#include "sandbox/updates.h"
 
 #define SANDBOX_KILL_MS       20    /* between CONTROL_KILL and SIGKILL to the kernel process */
 #define SANDBOX_LEAVING_MS    2000  /* between CONTROL_EXITED and the end of the kernel process */
@@ -50,6 +51,9 @@ struct sandbox_io {
     bool wants_memory; /* the outcome's total_memory_bytes and memory_kills, as the host counted */
     /* A line for the person who started it: a warning, or what the sandbox's kernel logged. */
     void (*say)(const char *line);
+    /* Each decision of the gateway, one JSON object, as it is kept (decisions.h); NULL: nobody. */
+    updates_line_fn take_decision;
+    void *decision_userdata;
 };
 
 /*

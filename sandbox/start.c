@@ -209,7 +209,7 @@ int sandbox_start(const struct sandbox_spec *spec, const struct place *place, st
                           .output = -1,
                           .errors = -1,
                           .log = -1,
-                          .gateway = {.pidfd = -1},
+                          .gateway = {.pidfd = -1, .control = -1},
                           .store = {.folder = -1}};
     int r = store_make(&s->store, spec->store, e);
     if (r == 0)

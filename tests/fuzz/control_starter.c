@@ -57,6 +57,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         .outcome = &outcome,
         .is_control_open = true,
         .is_ended_by_us = input_byte(&in) & 1,
+        .decisions = DECISIONS_CLOSED,
     };
     notices_init(&r.notices, check_line, -1);
     packets(&r, &in, ends[1]);

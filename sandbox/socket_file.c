@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sandbox/socket_file.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+
+/* By way of the folder's descriptor: its path may be longer than a socket's address takes. */
+static struct sockaddr_un make_address(const struct registry *r, const char *name)
+{
+    struct sockaddr_un a = {.sun_family = AF_UNIX};
+    snprintf(a.sun_path, sizeof(a.sun_path), "/proc/self/fd/%d/.%s", r->sandboxes, name);
+    return a;
+}
+
+static int new_socket(int flags)
+{
+    int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | flags, 0);
+    return fd < 0 ? -errno : fd;
+}
+
+int socket_file_listen(const struct registry *r, int backlog)
+{
+    const struct sockaddr_un a = make_address(r, r->name);
+    int fd = new_socket(SOCK_NONBLOCK);
+    if (fd < 0)
+        return fd;
+    /* The name is ours, so that whoever left one of it is dead. */
+    unlink(a.sun_path);
+    mode_t before = umask(077);
+    int error = bind(fd, (const struct sockaddr *)&a, sizeof(a)) < 0 ? errno : 0;
+    umask(before);
+    if (!error && listen(fd, backlog) < 0)
+        error = errno;
+    if (!error)
+        return fd;
+    close(fd);
+    return -error;
+}
+
+int socket_file_connect(const struct registry *r, const char *name)
+{
+    const struct sockaddr_un a = make_address(r, name);
+    int fd = new_socket(0);
+    if (fd < 0 || connect(fd, (const struct sockaddr *)&a, sizeof(a)) == 0)
+        return fd;
+    int error = errno;
+    close(fd);
+    return -error;
+}
+
+union control {
+    struct cmsghdr header;
+    char bytes[CMSG_SPACE(sizeof(int))];
+};
+
+int socket_file_send(int socket, const void *data, size_t size, int fd)
+{
+    union control control = {0};
+    struct iovec part = {(void *)data, size};
+    struct msghdr h = {.msg_iov = &part,
+                       .msg_iovlen = 1,
+                       .msg_control = &control,
+                       .msg_controllen = CMSG_LEN(sizeof(int))};
+    struct cmsghdr *c = CMSG_FIRSTHDR(&h);
+    c->cmsg_level = SOL_SOCKET;
+    c->cmsg_type = SCM_RIGHTS;
+    c->cmsg_len = CMSG_LEN(sizeof(fd));
+    memcpy(CMSG_DATA(c), &fd, sizeof(fd));
+    ssize_t n;
+    do
+        n = sendmsg(socket, &h, MSG_NOSIGNAL | MSG_DONTWAIT);
+    while (n < 0 && errno == EINTR);
+    return n < 0 ? -errno : 0;
+}
+
+/* More than one never fits. */
+static int take_descriptor(struct msghdr *h)
+{
+    struct cmsghdr *c = CMSG_FIRSTHDR(h);
+    int fd = -1;
+    if (c && c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_RIGHTS &&
+        c->cmsg_len == CMSG_LEN(sizeof(fd)))
+        memcpy(&fd, CMSG_DATA(c), sizeof(fd));
+    return fd;
+}
+
+ssize_t socket_file_receive(int socket, void *data, size_t size, int *ret_fd)
+{
+    union control control;
+    struct iovec part = {data, size};
+    struct msghdr h = {.msg_iov = &part,
+                       .msg_iovlen = 1,
+                       .msg_control = &control,
+                       .msg_controllen = CMSG_LEN(sizeof(int))};
+    ssize_t n;
+    do
+        n = recvmsg(socket, &h, MSG_DONTWAIT | MSG_TRUNC | MSG_CMSG_CLOEXEC);
+    while (n < 0 && errno == EINTR);
+    if (n < 0)
+        return -errno;
+    *ret_fd = take_descriptor(&h);
+    return n;
+}

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * A new policy for a running sandbox, on its way from glovebox policy set by way of the starter to
+ * the gateway, and the answer back: lib/base/update.h. Beside that, what the gateway tells.
+ *
+ * Who asks comes over a socket in the registry's private folder, and is of the same user, as the
+ * host says (SO_PEERCRED). The starter looks only whether what comes is a sealed memory file of at
+ * most a document's size: what it says is judged by who enforces it. Nobody is waited for, and
+ * nobody who waits keeps others out: of more than UPDATES_CLIENTS_MAX, the one that came first
+ * and has not asked for anything is dropped.
+ */
+#pragma once
+
+#include "sandbox/registry.h"
+
+#include <poll.h>
+
+#define UPDATES_CLIENTS_MAX 4
+#define UPDATES_POLL_MAX    (2 + UPDATES_CLIENTS_MAX)
+
+/* A decision of the gateway's, as it wrote it: any bytes, borrowed. */
+typedef void (*updates_line_fn)(void *userdata, const char *line, size_t size);
+
+struct updates {
+    int listener, gateway; /* -1 */
+    struct update_client {
+        int fd;                     /* -1: free */
+        uint64_t number;            /* of what it asked; 0: nothing yet */
+    } clients[UPDATES_CLIENTS_MAX]; /* those that came first, first */
+    uint64_t last_number;
+    updates_line_fn take_line;
+    void *userdata;
+};
+
+void updates_init(struct updates *u, updates_line_fn take_line, void *userdata);
+
+/*
+ * Listens for the sandbox that r has entered. gateway: the socket to it; stays the caller's. 0, or
+ * negative errno with the sentence.
+ */
+int updates_open(struct updates *u, const struct registry *r, int gateway, struct sandbox_error *e);
+
+/* For the loop: what to wait for, and what to do then. */
+size_t updates_fill_poll(const struct updates *u, struct pollfd p[UPDATES_POLL_MAX]);
+void updates_step(struct updates *u, const struct pollfd *p, size_t count);
+
+/* The gateway is about to end: takes all that it says until then, for at most so long. */
+void updates_drain(struct updates *u, int limit_ms);
+
+/* Tells those who wait that there is no gateway any more. */
+void updates_close(struct updates *u);
+
+/* ---- the other side ---- */
+
+/*
+ * Puts a document in force in the running sandbox of that name. generation: that is to be replaced,
+ * 0: whichever. 0 and the new generation, when no flow is open that it does not allow; or negative
+ * errno with the sentence: -EINVAL, -EOPNOTSUPP: of the document; -ESTALE: of generation.
+ */
+int updates_set_policy(const char *name, const char *json, size_t size, uint64_t generation,
+                       uint64_t *ret_generation, struct sandbox_error *e);

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "lib/base/update.h"
+#include "lib/text/shown.h"
+#include "sandbox/memory_file.h"
+#include "sandbox/socket_file.h"
+#include "sandbox/updates.h"
+
+#include <poll.h>
+#include <stdio.h>
+#include <sys/socket.h>
+
+/* A starter may be stopped; one that runs answers at once. */
+#define ANSWER_MS 10000
+
+static int explain_connect(struct registry *r, const char *name, int error,
+                           struct sandbox_error *e)
+{
+    char *record = NULL;
+    if (error != -ENOENT && error != -ECONNREFUSED)
+        return sandbox_error_set(e, error, "%s: %s; is it yours, and running?", name,
+                                 strerror(-error));
+    if (registry_read(r, name, &record) < 0)
+        return sandbox_error_set(e, -ENOENT,
+                                 "%s: no sandbox of this name is running; glovebox ps lists those "
+                                 "that are",
+                                 name);
+    free(record);
+    return sandbox_error_set(e, -ENOTCONN,
+                             "%s: this sandbox was started without a network policy, and can get "
+                             "none; start it again with --allow or --policy, a policy without "
+                             "rules will do",
+                             name);
+}
+
+static int connect_to(const char *name, struct sandbox_error *e)
+{
+    struct registry registry;
+    if (strchr(name, '/') || strlen(name) > REGISTRY_NAME_MAX_BYTES || !name[0])
+        return sandbox_error_set(
+            e, -ENOENT, "%s: not a name of a sandbox; glovebox ps lists those that run", name);
+    int r = registry_open(&registry, e);
+    if (r < 0)
+        return r;
+    int fd = socket_file_connect(&registry, name);
+    if (fd < 0)
+        fd = explain_connect(&registry, name, fd, e);
+    registry_close(&registry);
+    return fd;
+}
+
+static int send_document(int socket, const char *json, size_t size, uint64_t generation)
+{
+    const struct update_packet p = {
+        .version = UPDATE_VERSION, .type = UPDATE_SET, .generation = generation};
+    _cleanup_close_ int fd = memory_file_new("glovebox-policy", json, size);
+    return fd < 0 ? -errno : socket_file_send(socket, &p, sizeof(p), fd);
+}
+
+/* 0 and *ret; or negative errno. */
+static int wait_answer(int socket, struct update_message *ret)
+{
+    struct pollfd p = {.fd = socket, .events = POLLIN};
+    int n;
+    do
+        n = poll(&p, 1, ANSWER_MS);
+    while (n < 0 && errno == EINTR);
+    if (n == 0)
+        return -ETIMEDOUT;
+    ssize_t size = recv(socket, ret, sizeof(*ret), MSG_DONTWAIT | MSG_TRUNC);
+    if (size <= 0)
+        return size < 0 ? -errno : -ECONNRESET;
+    if ((size_t)size > sizeof(*ret) || !update_is_valid(ret, (size_t)size) ||
+        ret->packet.type != UPDATE_DONE || ret->packet.error < 0)
+        return -EPROTO;
+    return 0;
+}
+
+int updates_set_policy(const char *name, const char *json, size_t size, uint64_t generation,
+                       uint64_t *ret_generation, struct sandbox_error *e)
+{
+    struct update_message m;
+    char words[1024];
+    _cleanup_close_ int fd = connect_to(name, e);
+    if (fd < 0)
+        return fd;
+    int r = send_document(fd, json, size, generation);
+    if (r == 0)
+        r = wait_answer(fd, &m);
+    if (r < 0)
+        return sandbox_error_set(e, r,
+                                 "%s: its glovebox run does not answer: %s; is it stopped? Look "
+                                 "at what is in force with glovebox egress",
+                                 name, strerror(-r));
+    if (m.packet.error == 0) {
+        *ret_generation = m.packet.generation;
+        return 0;
+    }
+    text_line(m.text, m.packet.text_size, words, sizeof(words));
+    return sandbox_error_set(e, -m.packet.error, "%s", words);
+}
