@@ -92,7 +92,7 @@ static int set_policy(struct run_options *o, struct buf *text, struct sandbox_er
 /* Options that say nothing by themselves, or twice what may leave. */
 static int check_together(const struct run_options *o, struct sandbox_error *e)
 {
-    bool is_open = o->policy || o->allow.count > 0;
+    bool is_open = o->policy || o->allow.count > 0 || o->spec.policy;
     if (o->policy && o->allow.count > 0)
         return sandbox_error_set(e, -EINVAL,
                                  "--allow: not together with --policy; write a rule into the file");

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * glovebox policy: whether a policy document is one, and what it says of a destination. Neither
- * touches the network.
+ * touches the network. set and learn have files of their own.
  */
 #include "cli/options.h"
 #include "cli/policy_explain.h"
+#include "cli/policy_file.h"
 #include "cli/say.h"
 #include "cli/verbs.h"
 #include "lib/policy/document.h"
@@ -12,7 +13,6 @@
 #include "lib/text/shown.h"
 #include "sandbox/egress.h"
 
-#include <fcntl.h>
 #include <jansson.h>
 
 #define JSON_FLAGS (JSON_INDENT(2) | JSON_REAL_PRECISION(9))
@@ -76,10 +76,14 @@ void cli_policy_help(FILE *out)
 {
     fputs("Usage: glovebox policy check [--json] FILE\n"
           "       glovebox policy explain [OPTIONS] FILE TARGET\n"
+          "       glovebox policy set [OPTIONS] NAME FILE\n"
+          "       glovebox policy learn [OPTIONS OF RUN] [--] COMMAND [ARG...] > FILE\n"
           "\n"
           "check says whether FILE (- for standard input) is a policy document, and what in it is\n"
           "most likely not meant. explain says what the policy does with a destination, step by\n"
-          "step. The network is not touched.\n"
+          "step. Both touch no network. set puts FILE in force in a running sandbox, at once and\n"
+          "for what is open too. learn runs a program that may reach everything public, and\n"
+          "writes the policy that allows just what it did.\n"
           "\n"
           "TARGET is one of:\n"
           "  https://HOST[:PORT]/PATH      a request, with TLS; also http://\n"
@@ -91,46 +95,19 @@ void cli_policy_help(FILE *out)
           "Options of explain:\n",
           out);
     cli_options_print(explain_options, out);
-    fputs("\nExit status: 0 when the document is good, or the destination is allowed; 1 when not.\n"
+    fputs("\nOptions of set:\n", out);
+    cli_options_print(cli_policy_set_options, out);
+    fputs("\nExit status: 0 when the document is good, or the destination is allowed; 1 when not;\n"
+          "of learn, that of the command.\n"
           "More: man glovebox-policy\n",
           out);
-}
-
-static int fail_read(const char *path, int error, struct sandbox_error *e)
-{
-    return sandbox_error_set(e, -error, "policy: %s: %s; name a file that can be read", path,
-                             strerror(error));
-}
-
-/* At most one byte more than a document may have, which policy_parse() then refuses. */
-static int read_document(const char *path, struct buf *ret, struct sandbox_error *e)
-{
-    char block[16384];
-    bool is_standard_input = !strcmp(path, "-");
-    _cleanup_close_ int opened = is_standard_input ? -1 : open(path, O_RDONLY | O_CLOEXEC);
-    int fd = is_standard_input ? STDIN_FILENO : opened;
-    if (fd < 0)
-        return fail_read(path, errno, e);
-    while (ret->size <= POLICY_DOCUMENT_MAX_BYTES) {
-        size_t room = POLICY_DOCUMENT_MAX_BYTES + 1 - ret->size;
-        ssize_t n = read(fd, block, MIN(sizeof(block), room));
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n < 0)
-            return fail_read(path, errno, e);
-        if (n == 0)
-            break;
-        if (buf_append(ret, block, (size_t)n) < 0)
-            return fail_read(path, ENOMEM, e);
-    }
-    return 0;
 }
 
 static int load(const char *path, struct policy **ret, struct policy_error *ret_refusal,
                 struct sandbox_error *e)
 {
     struct buf text = BUF_INIT(POLICY_DOCUMENT_MAX_BYTES + 2);
-    int r = read_document(path, &text, e);
+    int r = policy_file_read(path, &text, e);
     if (r == 0)
         *ret = policy_parse(text.data ? text.data : "", text.size, ret_refusal);
     buf_done(&text);
@@ -263,15 +240,21 @@ int cli_policy(int count, char **words)
     const char *word = count ? words[0] : "";
     if (!strcmp(word, "check") || !strcmp(word, "explain"))
         return run_verb(!strcmp(word, "check"), count - 1, words + 1);
+    if (!strcmp(word, "set"))
+        return cli_policy_set(count - 1, words + 1);
+    if (!strcmp(word, "learn"))
+        return cli_policy_learn(count - 1, words + 1);
     if (!strcmp(word, "--help") || !strcmp(word, "-h")) {
         cli_policy_help(stdout);
         return 0;
     }
     if (*word)
-        sandbox_error_set(&e, -EINVAL, "policy: %s: no such command; there are check and explain",
+        sandbox_error_set(&e, -EINVAL,
+                          "policy: %s: no such command; there are check, explain, set "
+                          "and learn",
                           word);
     else
-        sandbox_error_set(&e, -EINVAL, "policy: give a command: check or explain");
+        sandbox_error_set(&e, -EINVAL, "policy: give a command: check, explain, set or learn");
     cli_say_error(&e);
     return CLI_STATUS_BAD_USE;
 }

@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/decision.h"
+
+#include "lib/base/base.h"
+#include "lib/text/shown.h"
+
+#include <time.h>
+
+#define ROW   "%-12s  %-8s %-44s %-20s %s"
+#define SHOWN 300 /* bytes of a text */
+
+/* By the beginning of the reason. */
+static const struct {
+    const char *reason, *advice;
+} advices[] = {
+    {"default", "allow it with --allow, or a rule in the policy"},
+    {"dns_name", "allow the name with --allow, or a rule in the policy"},
+    {"dns_type", "the policy's dns.types has the types of records that may be asked for"},
+    {"rule:builtin:", "the sandbox's own resolver is to be used"},
+    {"rule:", "a rule of the policy says so"},
+    {"floor:", "closed for all sandboxes; floor-except of man glovebox.conf opens it"},
+    {"resolved:", "the name leads to an address that is closed for all sandboxes"},
+    {"name_missing", "only names are allowed there; use one, or allow the address"},
+    {"name_conflict", "use one name for all of the connection"},
+    {"unreadable", "some names are denied, and this connection hides its own"},
+    {"ech", "turn encrypted hellos off in the program"},
+    {"malformed", "that is no host name or port"},
+    {"proto", "that protocol is not carried there"},
+    {"policy_changed", "the policy was replaced while it was open"},
+    {"limit:", "a limit of the policy was reached"},
+};
+
+static const char *text_of(const json_t *line, const char *key, char ret[static SHOWN])
+{
+    const json_t *value = json_object_get(line, key);
+    const char *text = json_string_value(value);
+    ret[0] = '\0';
+    if (text)
+        text_line(text, json_string_length(value), ret, SHOWN);
+    return ret;
+}
+
+static const char *event_of(const json_t *line)
+{
+    const char *event = json_string_value(json_object_get(line, "event"));
+    return event ? event : "";
+}
+
+static bool is_event(const json_t *line, const char *event)
+{
+    return !strcmp(event_of(line), event);
+}
+
+static bool has_decision(const json_t *line, const char *decision)
+{
+    const char *value = json_string_value(json_object_get(line, "decision"));
+    return value && !strcmp(value, decision);
+}
+
+static json_int_t number_of(const json_t *line, const char *key)
+{
+    return json_integer_value(json_object_get(line, key));
+}
+
+bool decision_is_denial(const json_t *line)
+{
+    const char *reason = json_string_value(json_object_get(line, "reason"));
+    return has_decision(line, "deny") || json_is_true(json_object_get(line, "would_deny")) ||
+           is_event(line, "lost") || is_event(line, "violation") ||
+           (reason && !strcmp(reason, "policy_changed"));
+}
+
+/* Of this day, as the wall shows it. */
+static void format_time(const json_t *line, char *ret, size_t size)
+{
+    const char *text = json_string_value(json_object_get(line, "ts"));
+    struct tm tm = {0};
+    const char *rest = text ? strptime(text, "%Y-%m-%dT%H:%M:%S", &tm) : NULL;
+    ret[0] = '\0';
+    if (!rest)
+        return;
+    time_t seconds = timegm(&tm);
+    localtime_r(&seconds, &tm);
+    size_t used = strftime(ret, size, "%H:%M:%S", &tm);
+    if (rest[0] == '.' && strspn(rest + 1, "0123456789") == 3)
+        snprintf(ret + used, size - used, "%.4s", rest);
+}
+
+static const char *verdict_of(const json_t *line)
+{
+    if (is_event(line, "close") || is_event(line, "progress") || is_event(line, "lost"))
+        return event_of(line);
+    if (is_event(line, "update"))
+        return has_decision(line, "deny") ? "refused" : "policy";
+    if (json_is_true(json_object_get(line, "would_deny")))
+        return "audit";
+    if (has_decision(line, "deny"))
+        return "deny";
+    return json_object_get(line, "error") ? "failed" : "allow";
+}
+
+static void format_place(const json_t *line, char *ret, size_t size)
+{
+    char name[SHOWN], address[SHOWN], proto[SHOWN];
+    json_int_t port = number_of(line, "port");
+    text_of(line, "name", name);
+    text_of(line, "dst", address);
+    text_of(line, "proto", proto);
+    const char *host = name[0] ? name : address;
+    bool is_v6 = strchr(host, ':') != NULL;
+    snprintf(ret, size, "%.8s %s%s%s", proto[0] ? proto : "to", is_v6 ? "[" : "", host,
+             is_v6 ? "]" : "");
+    size_t used = strlen(ret);
+    if (port > 0 && port <= UINT16_MAX)
+        snprintf(ret + used, size - used, ":%d", (int)port);
+}
+
+static void format_request(const json_t *line, char *ret, size_t size)
+{
+    char method[SHOWN], name[SHOWN], path[SHOWN];
+    snprintf(ret, size, "%.16s %s%s", text_of(line, "method", method), text_of(line, "name", name),
+             text_of(line, "path", path));
+}
+
+static void format_question(const json_t *line, char *ret, size_t size)
+{
+    char name[SHOWN], type[SHOWN];
+    text_of(line, "type", type);
+    snprintf(ret, size, "dns %s%s%.16s", text_of(line, "name", name), type[0] ? " " : "", type);
+}
+
+static void format_what(const json_t *line, char *ret, size_t size)
+{
+    if (is_event(line, "dns"))
+        format_question(line, ret, size);
+    else if (is_event(line, "update"))
+        snprintf(ret, size, "generation %lld", (long long)number_of(line, "gen"));
+    else if (is_event(line, "folded") || is_event(line, "lost"))
+        snprintf(ret, size, "%lld more", (long long)number_of(line, "count"));
+    else if (json_object_get(line, "method"))
+        format_request(line, ret, size);
+    else
+        format_place(line, ret, size);
+}
+
+static const char *find_advice(const char *reason)
+{
+    for (size_t i = 0; i < ARRAY_SIZE(advices); i++)
+        if (!strncmp(reason, advices[i].reason, strlen(advices[i].reason)))
+            return advices[i].advice;
+    return "";
+}
+
+/* What to do, or what came of it. */
+static void format_rest(const json_t *line, const char *reason, char *ret, size_t size)
+{
+    char words[SHOWN];
+    text_of(line, "words", words);
+    ret[0] = '\0';
+    if (words[0])
+        snprintf(ret, size, "%s", words);
+    else if (json_object_get(line, "guest_tx"))
+        snprintf(ret, size, "%lld bytes out, %lld in", (long long)number_of(line, "guest_tx"),
+                 (long long)number_of(line, "guest_rx"));
+    else if (is_event(line, "update"))
+        snprintf(ret, size, "%s", text_of(line, "error", words));
+    else if (decision_is_denial(line))
+        snprintf(ret, size, "%s", find_advice(reason));
+}
+
+void decision_print_head(FILE *out)
+{
+    fprintf(out, ROW "\n", "TIME", "VERDICT", "WHAT", "REASON", "");
+}
+
+void decision_print(const json_t *line, FILE *out)
+{
+    char time[16], what[2 * SHOWN + 64], reason[SHOWN], rest[SHOWN];
+    format_time(line, time, sizeof(time));
+    format_what(line, what, sizeof(what));
+    text_of(line, "reason", reason);
+    if (!reason[0] && !is_event(line, "update"))
+        text_of(line, "error", reason);
+    format_rest(line, reason, rest, sizeof(rest));
+    int size = fprintf(out, ROW, time, verdict_of(line), what, reason, rest);
+    if (size >= 0)
+        fputc('\n', out);
+}

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * glovebox policy set: a new policy for a running sandbox.
+ */
+#include "cli/policy_file.h"
+#include "cli/say.h"
+#include "cli/verbs.h"
+#include "lib/policy/policy.h"
+#include "sandbox/updates.h"
+
+#include <inttypes.h>
+
+#define STATUS_REFUSED 1 /* the document; the one before it stays in force */
+
+struct set_options {
+    bool json, help;
+    uint64_t generation;
+};
+
+static int take_json(void *target, const char *value _unused_, struct sandbox_error *e _unused_)
+{
+    ((struct set_options *)target)->json = true;
+    return 0;
+}
+
+static int take_help(void *target, const char *value _unused_, struct sandbox_error *e _unused_)
+{
+    ((struct set_options *)target)->help = true;
+    return 0;
+}
+
+static int take_generation(void *target, const char *value, struct sandbox_error *e)
+{
+    char *end;
+    errno = 0;
+    unsigned long long number = strtoull(value, &end, 10);
+    if (errno || *end || value[0] < '1' || value[0] > '9')
+        return sandbox_error_set(e, -EINVAL, "is no generation; give a number from 1");
+    ((struct set_options *)target)->generation = number;
+    return 0;
+}
+
+const struct cli_option cli_policy_set_options[] = {
+    {"if-generation", 0, "N", "only while the policy in force is the N-th of the sandbox",
+     take_generation},
+    {"json", 0, NULL, "print a JSON object", take_json},
+    {"help", 'h', NULL, "print this", take_help},
+    {0},
+};
+
+static const struct cli_foreign_option foreign[] = {{0}};
+
+static const struct cli_options grammar = {
+    .options = cli_policy_set_options,
+    .foreign = foreign,
+    .help_command = "glovebox policy --help",
+};
+
+/* A document that is none is not even sent. */
+static int check(const struct buf *text, struct sandbox_error *e)
+{
+    struct policy_error wrong;
+    struct policy *p = policy_parse(text->data ? text->data : "", text->size, &wrong);
+    if (!p)
+        return sandbox_error_set(e, -EINVAL, "%s", wrong.text);
+    policy_free(p);
+    return 0;
+}
+
+/* 0 and *ret; STATUS_REFUSED or negative errno, and the sentence. */
+static int set(const char *name, const char *path, uint64_t generation, uint64_t *ret,
+               struct sandbox_error *e)
+{
+    struct buf text = BUF_INIT(POLICY_DOCUMENT_MAX_BYTES + 2);
+    int r = policy_file_read(path, &text, e);
+    if (r < 0) {
+        buf_done(&text);
+        return r;
+    }
+    r = check(&text, e);
+    if (r == 0)
+        r = updates_set_policy(name, text.data, text.size, generation, ret, e);
+    buf_done(&text);
+    if (r != -EINVAL && r != -EOPNOTSUPP && r != -ESTALE)
+        return r;
+    sandbox_error_prefix(e, r, "policy: %s", r == -ESTALE ? name : path);
+    return STATUS_REFUSED;
+}
+
+int cli_policy_set(int count, char **words)
+{
+    struct set_options o = {0};
+    struct sandbox_error e;
+    uint64_t generation;
+    int used;
+    int r = cli_options_parse(&grammar, count, words, &o, &used, &e);
+    if (r == 0 && o.help) {
+        cli_policy_help(stdout);
+        return 0;
+    }
+    if (r == 0 && count - used != 2)
+        r = sandbox_error_set(&e, -EINVAL,
+                              "policy set: give the name of a sandbox and a file; - is standard "
+                              "input");
+    if (r == 0)
+        r = set(words[used], words[used + 1], o.generation, &generation, &e);
+    if (r != 0) {
+        cli_say_error(&e);
+        return r < 0 ? CLI_STATUS_BAD_USE : r;
+    }
+    printf(o.json ? "{\"generation\": %" PRIu64 "}\n" : "generation %" PRIu64 " is in force\n",
+           generation);
+    return 0;
+}
