@@ -28,8 +28,8 @@ struct tls_roots;
  * extra: PEM texts, each of at least one certificate.
  *
  * 0; or -ENOENT (no bundle), -E2BIG, -EINVAL (no certificate in it), -ENOMEM, or what open(2) or
- * read(2) said. *ret_what is then set to static words that name the matter ("the certificates in
- * tls.extra_ca_pem"), for a message "WHAT: strerror".
+ * read(2) said. Then *ret_what names the matter, for a message "WHAT: strerror": file, or static
+ * words ("the certificates in tls.extra_ca_pem").
  */
 int tls_roots_load(const char *file, const char *const *extra, size_t extra_count,
                    struct tls_roots **ret, const char **ret_what);

@@ -27,7 +27,8 @@
  *
  * Memory: tls_session_take() holds back what it can't pass on, at most TLS_SESSION_IN_MAX_BYTES,
  * and tls_session_write() stops at TLS_SESSION_OUT_MAX_BYTES of ciphertext. Buffers go when they
- * are empty. What OpenSSL frees is wiped.
+ * are empty; then a server takes 15 KiB, a client 36 KiB and more with a longer chain. What
+ * OpenSSL frees is wiped.
  *
  * What OpenSSL asks of the system once there is an authority or roots are loaded: getrandom(2);
  * getpid(2), by which it notices forks; futex(2), to wake nobody when something was initialized;
@@ -41,8 +42,9 @@
 #include "lib/tls/authority.h"
 #include "lib/tls/roots.h"
 
-#define TLS_SESSION_IN_MAX_BYTES  (32u << 10)
-#define TLS_SESSION_OUT_MAX_BYTES (64u << 10)
+/* Just below a power of two: what a struct buf of that size holds. */
+#define TLS_SESSION_IN_MAX_BYTES  ((32u << 10) - 1)
+#define TLS_SESSION_OUT_MAX_BYTES ((64u << 10) - 1)
 #define TLS_NAME_MAX_BYTES        253
 #define TLS_ALERT_RECORD_BYTES    7
 
@@ -85,7 +87,8 @@ struct tls_session *tls_session_accept(struct tls_authority *a, const char *name
 /*
  * name: what the server is asked for (SNI, unless it is an address) and what its certificate must
  * be for, in its subjectAltName (RFC 6125; a wildcard stands for one label). min_version:
- * TLS_VERSION_*. The chain must end at one of the roots, and all of it be valid at now_s.
+ * TLS_VERSION_*. The chain must end at one of the roots, and all of it be valid at now_s; whether
+ * it was revoked is not asked.
  *
  * NULL with errno, as above.
  */
