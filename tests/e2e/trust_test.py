@@ -20,7 +20,8 @@ POLICY = ("--allow", "good.test")
 # What turns verification off, or makes clients look at no file any more.
 NEVER = ("NODE_TLS_REJECT_UNAUTHORIZED", "GIT_SSL_NO_VERIFY", "PYTHONHTTPSVERIFY", "SSL_CERT_DIR")
 PROGRAMS = {name: shutil.which(name, path="/usr/bin:/usr/sbin")
-            for name in ("curl", "git", "java", "keytool", "node", "openssl", "sudo", "su", "update-ca-certificates", "wget")}
+            for name in ("busybox", "curl", "git", "java", "keytool", "node", "openssl", "sudo", "su", "wget",
+                         "update-ca-certificates")}
 URL = "https://api.good.test/of-a-client"
 NET = None
 
@@ -122,6 +123,25 @@ print(json.dumps([own in roots, len(roots) > 1, context.verify_mode == ssl.CERT_
                           f"openssl verify -no-CApath -CAfile {BUNDLE} {AUTHORITY}; "
                           f"openssl verify -no-CAfile -CApath /etc/ssl/certs {AUTHORITY}", "--user", "root")
         self.assertEqual(said.splitlines(), [f"{AUTHORITY}: OK"] * 2)
+
+    def test_an_image_of_its_own(self):
+        """As Alpine has it, with a bundle elsewhere; and one with nothing."""
+        if not PROGRAMS["busybox"]:
+            self.skipTest("busybox is not there")
+        os.makedirs(self.path("image/bin"))
+        shutil.copy(PROGRAMS["busybox"], self.path("image/bin/sh"))
+        look = run(*POLICY, "--user", "0", "--image", self.path("image"), "--", "sh", "-c", f"cat {BUNDLE} {AUTHORITY}")
+        self.expect(look)
+        half = len(look.stdout) // 2
+        self.assertEqual(look.stdout[:half], look.stdout[half:])
+        os.makedirs(self.path("image/etc/ssl"))
+        self.path("image/etc/ssl/cert.pem", "roots\n")
+        look = run(*POLICY, "--user", "0", "--image", self.path("image"), "--", "sh", "-c",
+                   f"cat {BUNDLE}; cat /etc/ssl/cert.pem; echo roots; echo; cat {AUTHORITY}")
+        self.expect(look)
+        third = len(look.stdout) // 3
+        self.assertTrue(look.stdout.startswith(b"roots\n\n-----BEGIN"))
+        self.assertEqual(look.stdout, look.stdout[:third] * 3)
 
     def test_nothing_of_it_when_the_policy_says_so(self):
         code = (f"print(json.dumps([os.path.exists('{AUTHORITY}'), os.path.exists('/etc/profile.d/glovebox-ca.sh'),"
