@@ -6,6 +6,7 @@
  *   SEEING --the first bytes, judged--+-- denied: an alert or a reset
  *     |                               +-- allowed, and not dialled yet: dial.c, then
  *     |                               +-- allowed --> HANDING_OVER --> the kernel has it
+ *     |                               |           +-> PASSING, where bytes are counted (budget.h)
  *     |                               +-- to be looked into --> RELAYING, to its end: relay.c
  *     +-- what the peer says goes through meanwhile, since some protocols begin there; what the
  *         program says waits for the verdict
@@ -13,6 +14,7 @@
  * HANDING_OVER: the kernel is told to stop; what it wrote before is read to its end and sent; then
  * it gets the connection itself (lib/base/gateway.h).
  */
+#include "gateway/budget.h"
 #include "gateway/channel.h"
 #include "gateway/flight.h"
 #include "gateway/flow.h"
@@ -23,13 +25,14 @@
 #include <sys/socket.h>
 
 #define PIECE_BYTES 16384
+#define ROUNDS_MAX  16 /* of one flow, before others have their turn */
 /* Of what waits for a side that doesn't read; then the other one is not read either. */
 #define QUEUE_BYTES (4 * PIECE_BYTES)
 #define PAIR_BYTES  (64 << 10) /* of the pair's buffer towards the program */
 /* What was written last has so long to be read, once nothing else is to come. */
 #define LINGER_MS 30000
 
-enum stage { SEEING, DIALLING, HANDING_OVER, RELAYING, CLOSING };
+enum stage { SEEING, DIALLING, HANDING_OVER, PASSING, RELAYING, CLOSING };
 
 struct between {
     struct list link; /* of the spent */
@@ -39,9 +42,11 @@ struct between {
     struct flight flight;
     struct relay *relay; /* of RELAYING */
     struct buf to_guest, to_peer;
-    bool guest_ended, peer_ended;       /* said their last */
-    bool told_guest_end, told_peer_end; /* heard that from us */
-    bool guest_is_gone;                 /* heard ours; closed altogether */
+    bool guest_ended, peer_ended;          /* said their last */
+    bool told_guest_end, told_peer_end;    /* heard that from us */
+    bool guest_is_gone;                    /* heard ours; closed altogether */
+    int64_t until_ns;                      /* of the stage; INT64_MAX: none */
+    int64_t guest_since_ns, peer_since_ns; /* what waits has not got on; 0: nothing waits */
     uint64_t guest_tx, guest_rx;
 };
 
@@ -80,6 +85,13 @@ void between_count(const struct between *b, struct log_entry *e)
     e->guest_rx = b->guest_rx;
 }
 
+int64_t between_stalled_ns(const struct between *b)
+{
+    int64_t now = gateway_now_ns();
+    return MAX(b->guest_since_ns ? now - b->guest_since_ns : 0,
+               b->peer_since_ns ? now - b->peer_since_ns : 0);
+}
+
 /* ---- the end ---- */
 
 /* Nothing is read any more; what waits for the program is sent. */
@@ -88,7 +100,7 @@ static void close_softly(struct between *b)
     b->stage = CLOSING;
     b->peer_ended = b->guest_ended = true;
     watch_close(&b->flow->peer);
-    flow_set_deadline(b->flow, gateway_now_ns() + LINGER_MS * NSEC_PER_MSEC);
+    b->until_ns = gateway_now_ns() + LINGER_MS * NSEC_PER_MSEC;
     run(b);
 }
 
@@ -159,12 +171,13 @@ static void dial_for(struct flow *f, const struct policy_verdict *v)
 
 static void hand_over(struct between *b)
 {
-    b->stage = HANDING_OVER;
+    b->stage = budget_is_set() ? PASSING : HANDING_OVER;
+    b->until_ns = INT64_MAX;
     buf_append(&b->to_peer, b->flight.bytes.data, b->flight.bytes.size);
     flight_done(&b->flight);
     flight_init(&b->flight);
-    flow_set_deadline(b->flow, INT64_MAX);
-    channel_send_stop(b->flow->id);
+    if (b->stage == HANDING_OVER)
+        channel_send_stop(b->flow->id);
 }
 
 static void conflict(struct policy_verdict *v)
@@ -201,7 +214,7 @@ static void begin_relay(struct between *b, const struct relay_setup *setup)
     b->stage = RELAYING;
     flight_done(&b->flight);
     flight_init(&b->flight);
-    flow_set_deadline(b->flow, INT64_MAX);
+    b->until_ns = INT64_MAX;
 }
 
 /* Requests in the clear: what each of them says is judged, when it is there. */
@@ -311,7 +324,7 @@ static void judge_silence(struct between *b)
     if (v.action == POLICY_ALLOW)
         dial_for(b->flow, &v);
     else if (silent.resolved_count > 0 && gateway_now_ns() < until)
-        flow_set_deadline(b->flow, until); /* it has a name, and what it wants is to be said */
+        b->until_ns = until; /* it has a name, and what it wants is to be said */
     else
         deny(b, &v);
 }
@@ -324,7 +337,7 @@ static void take_from_guest(struct between *b, const char *data, size_t size)
         relay_from_guest(b->relay, data, size);
         return;
     }
-    if (b->stage == HANDING_OVER) {
+    if (b->stage == HANDING_OVER || b->stage == PASSING) {
         buf_append(&b->to_peer, data, size);
         return;
     }
@@ -332,13 +345,11 @@ static void take_from_guest(struct between *b, const char *data, size_t size)
     if (flight_take(&b->flight, data, size) != FLIGHT_MORE)
         judge(b);
     else if (is_first)
-        flow_set_deadline(b->flow,
-                          gateway_now_ns() +
-                              (int64_t)gateway.document->limits.first_flight_ms * NSEC_PER_MSEC);
+        b->until_ns =
+            gateway_now_ns() + (int64_t)gateway.document->limits.first_flight_ms * NSEC_PER_MSEC;
 }
 
-/* False: there is nothing (more) to read now. */
-/* How much can be read from the program now. */
+/* How much could be read from the program now, but for the rate. */
 static size_t guest_room(const struct between *b)
 {
     if (b->guest.fd < 0 || b->guest_ended || b->stage == DIALLING || b->stage == CLOSING ||
@@ -370,9 +381,19 @@ static void lose_peer(struct between *b, const char *why)
     relay_failed(b->relay, "upstream", why);
 }
 
+/* Counts what was read. False: it was too much, and the flow is cut. */
+static bool spend(struct between *b, enum budget which, size_t size)
+{
+    if (budget_spend(which, size))
+        return true;
+    flow_cut_for(b->flow, budget_used_up());
+    return false;
+}
+
+/* False: there is nothing (more) to read now. */
 static bool read_guest(struct between *b)
 {
-    size_t room = guest_room(b);
+    size_t room = budget_room(BUDGET_UP, guest_room(b));
     if (room == 0)
         return false;
     ssize_t n = recv(b->guest.fd, piece, room, MSG_DONTWAIT);
@@ -380,6 +401,8 @@ static bool read_guest(struct between *b)
         return false;
     if (n > 0) {
         b->guest_tx += (uint64_t)n;
+        if (!spend(b, BUDGET_UP, (size_t)n))
+            return false;
         take_from_guest(b, piece, (size_t)n);
         return true;
     }
@@ -396,7 +419,7 @@ static bool read_guest(struct between *b)
 static bool read_peer(struct between *b)
 {
     struct flow *f = b->flow;
-    size_t room = peer_room(b);
+    size_t room = budget_room(BUDGET_DOWN, peer_room(b));
     if (room == 0)
         return false;
     ssize_t n = recv(f->peer.fd, piece, room, MSG_DONTWAIT);
@@ -407,6 +430,8 @@ static bool read_peer(struct between *b)
         return false;
     }
     b->peer_ended = n == 0;
+    if (!spend(b, BUDGET_DOWN, (size_t)n))
+        return false;
     b->guest_rx += b->relay ? 0 : (uint64_t)n;
     if (!b->relay)
         buf_append(&b->to_guest, piece, (size_t)n);
@@ -417,8 +442,7 @@ static bool read_peer(struct between *b)
     return true;
 }
 
-/* Sends what it can; false: the other side is gone. */
-static bool send_queue(struct buf *queue, int fd)
+static bool send_all(struct buf *queue, int fd)
 {
     while (queue->size > 0) {
         ssize_t n = send(fd, queue->data, queue->size, MSG_DONTWAIT | MSG_NOSIGNAL);
@@ -429,11 +453,23 @@ static bool send_queue(struct buf *queue, int fd)
     return true;
 }
 
+/* Sends what it can; false: the other side is gone. */
+static bool send_queue(struct buf *queue, int fd, int64_t *since_ns)
+{
+    size_t before = queue->size;
+    bool is_there = send_all(queue, fd);
+    if (queue->size == 0)
+        *since_ns = 0;
+    else if (queue->size < before || *since_ns == 0)
+        *since_ns = gateway_now_ns();
+    return is_there;
+}
+
 /* A program that reads no more is no reason to end what it writes. */
 static void send_to_guest(struct between *b)
 {
     size_t before = b->to_guest.size;
-    if (b->guest.fd >= 0 && send_queue(&b->to_guest, b->guest.fd))
+    if (b->guest.fd >= 0 && send_queue(&b->to_guest, b->guest.fd, &b->guest_since_ns))
         b->guest_rx += b->relay ? before - b->to_guest.size : 0;
     else
         buf_reset(&b->to_guest);
@@ -442,7 +478,8 @@ static void send_to_guest(struct between *b)
 static void send_to_peer(struct between *b)
 {
     struct flow *f = b->flow;
-    if (f->dial.state == DIAL_DONE && f->peer.fd >= 0 && !send_queue(&b->to_peer, f->peer.fd))
+    if (f->dial.state == DIAL_DONE && f->peer.fd >= 0 &&
+        !send_queue(&b->to_peer, f->peer.fd, &b->peer_since_ns))
         lose_peer(b, strerror(errno));
 }
 
@@ -514,56 +551,85 @@ static void go_on_relaying(struct between *b)
     dial_begin(f);
 }
 
-static void wait_for_what_can_be_done(struct between *b)
+static void set_deadline(struct between *b)
 {
     struct flow *f = b->flow;
+    int64_t at = b->until_ns;
+    if (f->dial.state == DIAL_LOOKING_UP || f->dial.state == DIAL_TRYING)
+        return; /* it has one of its own */
+    if (b->relay)
+        at = MIN(at, relay_deadline_ns(b->relay));
+    if (guest_room(b) > 0)
+        at = MIN(at, budget_wait_until_ns(BUDGET_UP));
+    if (peer_room(b) > 0)
+        at = MIN(at, budget_wait_until_ns(BUDGET_DOWN));
+    flow_set_deadline(f, at);
+}
+
+/* has_more: not all was done that could be. */
+static void wait_for_what_can_be_done(struct between *b, bool has_more)
+{
+    struct flow *f = b->flow;
+    size_t guest = budget_room(BUDGET_UP, guest_room(b));
+    size_t peer = budget_room(BUDGET_DOWN, peer_room(b));
     watch_for(&b->guest,
-              (guest_room(b) > 0 ? EPOLLIN : 0U) | (b->to_guest.size > 0 ? EPOLLOUT : 0U));
+              (guest > 0 ? EPOLLIN : 0U) | (has_more || b->to_guest.size > 0 ? EPOLLOUT : 0U));
     if (f->dial.state == DIAL_DONE)
-        watch_for(&f->peer,
-                  (peer_room(b) > 0 ? EPOLLIN : 0U) | (b->to_peer.size > 0 ? EPOLLOUT : 0U));
-    if (b->relay && (f->dial.state == DIAL_DONE || f->dial.state == DIAL_NOT_YET))
-        flow_set_deadline(f, relay_deadline_ns(b->relay));
+        watch_for(&f->peer, (peer > 0 ? EPOLLIN : 0U) | (b->to_peer.size > 0 ? EPOLLOUT : 0U));
+    set_deadline(b);
 }
 
 /* One round; whether there may be more to do. Afterwards b may be gone. */
 static bool step(struct between *b)
 {
     struct flow *f = b->flow;
-    bool has_read = read_guest(b);
+    bool has_moved = read_guest(b);
     if (f->between != b)
         return false;
-    has_read |= read_peer(b);
+    has_moved |= read_peer(b);
     if (f->between == b && b->relay)
         go_on_relaying(b);
-    if (f->between == b)
-        send_to_peer(b);
+    if (f->between != b)
+        return false;
+    size_t waiting = b->to_guest.size + b->to_peer.size;
+    send_to_peer(b);
     if (f->between == b)
         send_to_guest(b);
-    return has_read && f->between == b;
+    /* What was sent makes room for what the relay still holds. */
+    return f->between == b && (has_moved || b->to_guest.size + b->to_peer.size < waiting);
 }
 
-/* All that can be done now. Afterwards b may be gone. */
-static void run(struct between *b)
+/* What is over now, and whose turn it is. Afterwards b may be gone. */
+static void settle(struct between *b, bool has_more)
 {
     struct flow *f = b->flow;
-    while (step(b))
-        ;
-    if (f->between != b)
-        return;
-    if (b->relay)
-        relay_ends(b);
-    else if (b->peer_ended && b->stage != HANDING_OVER) /* else the kernel finds it there */
-        tell_guest_end(b);
-    if (f->between != b)
-        return;
     bool is_sent = b->to_guest.size == 0 && b->to_peer.size == 0;
     if (b->stage == HANDING_OVER && b->guest_ended && is_sent)
         finish_handing_over(b);
     else if (b->stage == CLOSING && (b->to_guest.size == 0 || b->guest.fd < 0))
         flow_close(f);
+    else if (b->stage == PASSING && b->guest_is_gone && b->guest_ended && b->to_peer.size == 0)
+        flow_close(f);
     else
-        wait_for_what_can_be_done(b);
+        wait_for_what_can_be_done(b, has_more);
+}
+
+/* All that can be done now, up to what others should not have to wait for. Afterwards b may be
+ * gone. */
+static void run(struct between *b)
+{
+    struct flow *f = b->flow;
+    int rounds = ROUNDS_MAX;
+    while (rounds > 0 && step(b))
+        rounds--;
+    if (f->between == b && b->relay)
+        relay_ends(b);
+    else if (f->between == b && b->peer_ended && b->stage != HANDING_OVER)
+        tell_guest_end(b); /* of a flow that is handed over the kernel finds it there */
+    if (f->between == b && b->stage == PASSING && b->guest_ended)
+        tell_peer_end(b);
+    if (f->between == b)
+        settle(b, rounds == 0);
 }
 
 static void on_guest(struct watch *w, uint32_t events)
@@ -590,6 +656,7 @@ void between_begin(struct flow *f)
     }
     setsockopt(ends[0], SOL_SOCKET, SO_SNDBUF, &size, sizeof(size));
     *b = (struct between){.flow = f,
+                          .until_ns = INT64_MAX,
                           .guest = {.fd = ends[0], .ready = on_guest},
                           .to_guest = BUF_INIT(2 * QUEUE_BYTES),
                           .to_peer = BUF_INIT(2 * QUEUE_BYTES)};
@@ -601,8 +668,8 @@ void between_begin(struct flow *f)
     close(ends[1]);
     /* Without a name, and with several, it is only waited a moment for more. */
     if (f->dial.state == DIAL_NOT_YET)
-        flow_set_deadline(f, gateway_now_ns() + (int64_t)gateway.document->limits.nameless_wait_ms *
-                                                    NSEC_PER_MSEC);
+        b->until_ns =
+            gateway_now_ns() + (int64_t)gateway.document->limits.nameless_wait_ms * NSEC_PER_MSEC;
     run(b);
 }
 
@@ -633,16 +700,18 @@ void between_guest_gone(struct between *b)
 
 void between_on_time(struct between *b)
 {
-    if (b->stage == SEEING && b->flight.bytes.size > 0) {
-        time_out(b);
-    } else if (b->relay) {
+    struct flow *f = b->flow;
+    bool is_over = gateway_now_ns() >= b->until_ns;
+    if (b->relay && gateway_now_ns() >= relay_deadline_ns(b->relay))
         relay_expire(b->relay);
-        run(b);
-    } else if (b->stage == SEEING) {
+    if (is_over && b->stage == SEEING && b->flight.bytes.size > 0) {
+        time_out(b);
+    } else if (is_over && b->stage == SEEING) {
+        b->until_ns = INT64_MAX;
         judge_silence(b);
-        if (b->flow->between == b)
-            run(b);
-    } else {
-        flow_close(b->flow);
+    } else if (is_over) {
+        flow_close(f);
     }
+    if (f->between == b)
+        run(b);
 }

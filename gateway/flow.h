@@ -59,7 +59,7 @@ struct flow {
     struct dial dial;
     struct watch peer;             /* the connection, when there is one */
     struct between *between;       /* NULL: handed over, or not there yet */
-    int64_t since_ns, deadline_ns; /* INT64_MAX: none */
+    int64_t since_ns, told_ns, deadline_ns; /* INT64_MAX: none */
 };
 
 /* ---- flows.c ---- */
@@ -91,6 +91,7 @@ void flow_close(struct flow *f);
 
 /* cuts both sides off, which are told by a reset. */
 void flow_cut(struct flow *f);
+void flow_cut_for(struct flow *f, const char *reason);
 
 /* Only the peer's side: it and whoever holds a duplicate hear of a reset. */
 void flow_reset_peer(const struct flow *f);
@@ -121,6 +122,9 @@ bool between_failed(struct between *b, const char *reason, const char *words);
 /* The program has closed its socket: what it wrote before still goes out. */
 void between_guest_gone(struct between *b);
 void between_on_time(struct between *b);
+
+/* How long what waits to be sent has not got on; 0: nothing waits. */
+int64_t between_stalled_ns(const struct between *b);
 
 /* What passed, from and to the program. */
 void between_count(const struct between *b, struct log_entry *e);

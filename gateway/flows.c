@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "gateway/flows.h"
 
+#include "gateway/budget.h"
 #include "gateway/channel.h"
 #include "gateway/flow.h"
 #include "gateway/names.h"
@@ -9,6 +10,9 @@
 #include <linux/tcp.h>
 #include <stdio.h>
 #include <sys/socket.h>
+
+/* A flow that lives longer has a line in the log as often as that. */
+#define PROGRESS_S 60
 
 static struct list flows = {&flows, &flows};
 static struct list timed = {&timed, &timed};
@@ -94,7 +98,7 @@ static struct flow *flow_new(const struct gateway_packet *p)
     dial_init(f);
     f->pid = p->pid;
     memcpy(f->program, p->program, sizeof(p->program));
-    f->since_ns = gateway_now_ns();
+    f->since_ns = f->told_ns = gateway_now_ns();
     f->deadline_ns = INT64_MAX;
     f->evidence = policy_flow_init(POLICY_TCP, &p->address, p->port);
     if (!take_names(f) || map_set(&by_id, f->id, f) < 0) {
@@ -138,9 +142,9 @@ static void count_bytes(const struct flow *f, struct log_entry *e)
     e->guest_rx = info.tcpi_bytes_received;
 }
 
-static void log_close(const struct flow *f, const char *reason)
+static void log_counts(const struct flow *f, const char *event, const char *reason)
 {
-    struct log_entry e = flow_log_entry(f, "close");
+    struct log_entry e = flow_log_entry(f, event);
     if (f->dial.state != DIAL_DONE)
         return;
     if (f->between)
@@ -160,9 +164,9 @@ void flow_reset_peer(const struct flow *f)
         connect(f->peer.fd, &nowhere, sizeof(nowhere));
 }
 
-static void cut(struct flow *f, const char *reason)
+void flow_cut_for(struct flow *f, const char *reason)
 {
-    log_close(f, reason);
+    log_counts(f, "close", reason);
     flow_reset_peer(f);
     channel_send_reset(f->id);
     flow_bury(f);
@@ -170,13 +174,13 @@ static void cut(struct flow *f, const char *reason)
 
 void flow_close(struct flow *f)
 {
-    log_close(f, NULL);
+    log_counts(f, "close", NULL);
     flow_bury(f);
 }
 
 void flow_cut(struct flow *f)
 {
-    cut(f, NULL);
+    flow_cut_for(f, NULL);
 }
 
 bool flows_close(uint64_t id, bool is_reset)
@@ -189,7 +193,7 @@ bool flows_close(uint64_t id, bool is_reset)
         between_guest_gone(f->between);
         return false;
     }
-    log_close(f, NULL);
+    log_counts(f, "close", NULL);
     if (is_reset)
         flow_reset_peer(f);
     flow_bury(f);
@@ -259,7 +263,7 @@ void flow_allow(struct flow *f, const struct policy_verdict *v)
 /* Whether anything that is said on it could change the verdict. */
 static bool has_more_to_show(const struct flow *f)
 {
-    if (f->name[0])
+    if (f->name[0] || budget_is_set())
         return true;
     for (size_t i = 0; i < gateway.document->rule_count; i++)
         if (policy_rule_is_of_names(&gateway.document->rules[i]))
@@ -303,6 +307,7 @@ static bool has_room(void)
 
 void flows_connect(const struct gateway_packet *p)
 {
+    const char *used_up = budget_used_up();
     bool is_full = !has_room();
     bool is_fast = !rate_take(&rate, gateway.document->limits.max_new_per_s);
     struct flow *f = flow_new(p);
@@ -310,13 +315,13 @@ void flows_connect(const struct gateway_packet *p)
         channel_send_connected(p->id, ENOBUFS, -1);
         return;
     }
-    if (!is_full && !is_fast) {
+    if (!used_up && !is_full && !is_fast) {
         judge(f);
         return;
     }
     struct log_entry e = flow_log_entry(f, "connect");
     e.is_decision = true;
-    e.reason = is_full ? "limit:max_flows" : "limit:max_new_per_s";
+    e.reason = used_up ? used_up : is_full ? "limit:max_flows" : "limit:max_new_per_s";
     log_write(&e);
     log_denial(&e, "the policy's limit is reached");
     refuse(f, EADDRNOTAVAIL);
@@ -364,9 +369,59 @@ void flows_recheck(void)
         if (is_still_allowed(f))
             continue;
         if (f->is_answered)
-            cut(f, "policy_changed");
+            flow_cut_for(f, "policy_changed");
         else
             flow_deny(f, "policy_changed", "there is another policy now", NULL);
+    }
+}
+
+/* ---- time ---- */
+
+/* Of what nobody waits for to the millisecond, all flows together: whom it concerns, and when. */
+static int64_t swept_ns;
+
+static int64_t sweep_period_ns(void)
+{
+    const struct policy_limits *l = &gateway.document->limits;
+    uint64_t least_s = MIN(l->idle_tcp_s, l->write_stall_s);
+    return MIN(MAX(least_s / 8, (uint64_t)1), (uint64_t)PROGRESS_S) * NSEC_PER_SEC;
+}
+
+/* Since the last byte in any direction, as the host's TCP has it. */
+static int64_t idle_ms(const struct flow *f)
+{
+    struct tcp_info info = {0};
+    socklen_t size = sizeof(info);
+    if (getsockopt(f->peer.fd, IPPROTO_TCP, TCP_INFO, &info, &size) < 0)
+        return 0;
+    return MIN(info.tcpi_last_data_sent, info.tcpi_last_data_recv);
+}
+
+static void sweep(struct flow *f, int64_t now)
+{
+    const struct policy_limits *l = &gateway.document->limits;
+    if (f->dial.state != DIAL_DONE || f->peer.fd < 0)
+        return;
+    if (idle_ms(f) >= (int64_t)l->idle_tcp_s * 1000) {
+        flow_cut_for(f, "limit:idle_tcp");
+    } else if (f->between &&
+               between_stalled_ns(f->between) >= (int64_t)l->write_stall_s * NSEC_PER_SEC) {
+        flow_cut_for(f, "limit:write_stall");
+    } else if (now - f->told_ns >= PROGRESS_S * NSEC_PER_SEC) {
+        f->told_ns = now;
+        log_counts(f, "progress", NULL);
+    }
+}
+
+static void sweep_all(int64_t now)
+{
+    struct flow *f, *next;
+    if (now - swept_ns < sweep_period_ns())
+        return;
+    swept_ns = now;
+    list_for_each_safe(f, next, &flows, link)
+    {
+        sweep(f, now);
     }
 }
 
@@ -374,7 +429,8 @@ void flows_recheck(void)
 
 int flows_wait_ms(void)
 {
-    int64_t until = INT64_MAX, now = gateway_now_ns();
+    int64_t until = list_is_empty(&flows) ? INT64_MAX : swept_ns + sweep_period_ns();
+    int64_t now = gateway_now_ns();
     struct flow *f;
     list_for_each(f, &timed, timed)
     {
@@ -397,5 +453,6 @@ void flows_step(void)
         else if (f->between)
             between_on_time(f->between);
     }
+    sweep_all(now);
     reap();
 }

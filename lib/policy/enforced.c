@@ -3,9 +3,6 @@
 
 #include <stdio.h>
 
-/* What the language has when a document says nothing. */
-#define DEFAULT_IDLE_TCP_S 3600
-
 #define ADVICE "this version of Glovebox can't do it; leave it out"
 
 static int refuse(struct policy_error *e, const char *pointer, const char *what)
@@ -60,8 +57,6 @@ static int check_rule(const struct policy_rule *r, size_t i, struct policy_error
 
 static int check_rest(const struct policy_document *d, struct policy_error *e)
 {
-    const struct policy_limits *l = &d->limits;
-    bool is_idle_default = l->idle_tcp_s == DEFAULT_IDLE_TCP_S;
     const struct {
         bool is_asked;
         const char *pointer, *what;
@@ -72,11 +67,6 @@ static int check_rest(const struct policy_document *d, struct policy_error *e)
         {has_terminating_secret(d), "/secrets",
          "no sandbox is ended for a violation (on_violation)"},
         {d->upstream, "/upstream", "connections are made directly"},
-        {l->bytes_up != POLICY_LIMIT_NONE, "/limits/bytes_up", "bytes have no quota"},
-        {l->bytes_down != POLICY_LIMIT_NONE, "/limits/bytes_down", "bytes have no quota"},
-        {l->rate_up != POLICY_LIMIT_NONE, "/limits/rate_up", "bytes have no rate"},
-        {l->rate_down != POLICY_LIMIT_NONE, "/limits/rate_down", "bytes have no rate"},
-        {!is_idle_default, "/limits/idle_tcp_s", "idle connections are not ended"},
         {d->ingress.host_mask, "/ingress/host_mask", "nothing comes in"},
     };
     for (size_t i = 0; i < ARRAY_SIZE(rows); i++)

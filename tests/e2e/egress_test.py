@@ -619,6 +619,69 @@ print(json.dumps([end, became(s.getsockname() and "%s"), look("api.good.test")])
             self.assertNotEqual(os.readlink(f"/proc/{pid}/ns/{kind}"), os.readlink(f"/proc/self/ns/{kind}"), kind)
 
 
+class Budgets(Egress):
+    ALL = (domain("*.good.test"),)
+
+    def fetched(self, path, **limits):
+        """How much of a long answer came, and how long that took."""
+        code = f"""
+import http.client
+c = http.client.HTTPConnection("api.good.test", timeout=60)
+count, end, began = 0, "whole", time.monotonic()
+try:
+    c.request("GET", "{path}")
+    r = c.getresponse()
+    while piece := r.read1(65536):
+        count += len(piece)
+except (OSError, http.client.IncompleteRead) as e:
+    end = type(e).__name__
+print(json.dumps([count, end, time.monotonic() - began, became("{GOOD}") if end != "whole" else ""]))
+"""
+        return self.python(code, *self.policy(*self.ALL, limits=limits))
+
+    def test_h8_bytes_have_a_quota(self):
+        count, end, _, after = self.fetched("/big", bytes_down=1000000)
+        self.assertLess(count, 1000000)
+        self.assertIn(end, ("ConnectionResetError", "IncompleteRead"))
+        self.assertEqual(after, "EADDRNOTAVAIL")
+        self.assertIn("limit:bytes_down", [d.get("reason") for d in self.decisions("close")])
+        self.assertIn("limit:bytes_down", [d.get("reason") for d in self.decisions("connect")])
+
+    def test_bytes_have_a_rate(self):
+        count, end, took, _ = self.fetched("/big", rate_down=4 << 20)
+        self.assertEqual((count, end), (len(BIG), "whole"))
+        self.assertGreater(took, 1)
+
+    def test_uploads_are_counted_in_any_protocol(self):
+        code = """
+s = socket.create_connection(("api.good.test", 7), 20)
+try:
+    while True:
+        s.sendall(b"\\0" * 100000)
+except OSError as e:
+    print(json.dumps(errno.errorcode[e.errno]))
+"""
+        found = self.python(code, *self.policy(*self.ALL, limits={"bytes_up": 1000000}))
+        self.assertIn(found, ("ECONNRESET", "EPIPE"))
+        sent = self.decisions("close")[0]["guest_tx"]
+        self.assertGreater(sent, 1000000)
+        self.assertLess(sent, 1100000)
+
+    def test_idle_connections_end(self):
+        code = """
+def end_of(s):
+    try:
+        return repr(s.recv(1))
+    except OSError as e:
+        return errno.errorcode.get(e.errno, str(e))
+s = [socket.create_connection(("api.good.test", port), 30) for port in (22, 10)]
+print(json.dumps([[t.recv(100).decode() for t in s], [end_of(t) for t in s]]))
+"""
+        found = self.python(code, *self.policy(*self.ALL, limits={"idle_tcp_s": 1}))
+        self.assertEqual(found, [["SSH-2.0-first\r\n", "ready"], ["ECONNRESET"] * 2])
+        self.assertEqual([d.get("reason") for d in self.decisions("close")], ["limit:idle_tcp"] * 2)
+
+
 class Documents(Egress):
     def refused(self, document, pattern):
         text = document if isinstance(document, str) else json.dumps({"version": 1, **document})
@@ -632,8 +695,6 @@ class Documents(Egress):
             with self.subTest(field):
                 self.refused({"rules": [{**allow, field: value}]}, f"p.json: /rules/0/{field}: .*; leave it out")
         self.refused({"rules": [allow], "dns": {"answer": "virtual"}}, "/dns/answer")
-        self.refused({"rules": [allow], "limits": {"bytes_up": 5}}, "/limits/bytes_up")
-        self.refused({"rules": [allow], "limits": {"idle_tcp_s": 5}}, "/limits/idle_tcp_s")
         self.refused({"rules": [allow], "secrets": {"A": {"source": {"env": "A"}, "allow": {"hosts": ["a.test"]},
                                                           "on_violation": "terminate"}}}, "/secrets")
         self.refused({"rules": [allow], "upstream": {"type": "socks5", "address": "proxy.test:1080"}}, "/upstream")
