@@ -21,8 +21,10 @@
  * one piece of content. */
 #define EXCHANGE_OUT_MAX_BYTES (8 * 1024 * 1024)
 
-/* Of content that goes through what fills in or scrubs: a byte may become several thousand. */
-#define EXCHANGE_PIECE_BYTES ((size_t)1024)
+/* Of content that goes through what fills in, or scrubs, at once: there a byte may become several
+ * thousand, here no more than 32, as of a short secret with a long placeholder. */
+#define EXCHANGE_FILLED_BYTES   ((size_t)1024)
+#define EXCHANGE_SCRUBBED_BYTES ((size_t)16 * 1024)
 
 enum request_state {
     REQUEST_HEAD,
@@ -79,6 +81,7 @@ struct exchange {
     struct secrets_body filled;
     struct secrets_scrub scrubbed;
     bool fills, scrubs; /* content goes through one of them */
+    bool grows;         /* what fills in may make it longer */
     bool has_secrets;   /* secrets is begun */
     struct buf made;    /* what came out of them */
 

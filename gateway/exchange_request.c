@@ -301,7 +301,7 @@ static size_t take_content(struct exchange *x, const char *data, size_t size)
     size_t taken;
     if (x->to_server.size >= EXCHANGE_OUT_BYTES)
         return 0;
-    size = MIN(size, x->fills ? EXCHANGE_PIECE_BYTES : EXCHANGE_OUT_BYTES - x->to_server.size);
+    size = MIN(size, x->grows ? EXCHANGE_FILLED_BYTES : EXCHANGE_OUT_BYTES - x->to_server.size);
     enum http_progress progress = http_body_take(&x->request_content, data, size, &taken, &slice);
     x->guest_tx += taken;
     int e = x->fills ? exchange_secrets_request(x, &slice)

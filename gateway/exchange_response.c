@@ -167,7 +167,7 @@ static size_t take_content(struct exchange *x, const char *data, size_t size)
 {
     struct http_slice slice;
     size_t taken, before = x->to_guest.size;
-    size = MIN(size, x->scrubs ? EXCHANGE_PIECE_BYTES : EXCHANGE_OUT_BYTES - before);
+    size = MIN(size, x->scrubs ? EXCHANGE_SCRUBBED_BYTES : EXCHANGE_OUT_BYTES - before);
     enum http_progress progress = http_body_take(&x->response_content, data, size, &taken, &slice);
     int e = x->scrubs ? exchange_secrets_response(x, &slice)
                       : exchange_body_pass(&x->response_body, &x->to_guest, &slice,

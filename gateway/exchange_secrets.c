@@ -28,7 +28,7 @@ void exchange_secrets_end(struct exchange *x)
     if (x->has_secrets)
         secrets_end(&x->secrets);
     secret_wipe_buf(&x->made);
-    x->has_secrets = x->fills = x->scrubs = x->drops_trailers = false;
+    x->has_secrets = x->fills = x->grows = x->scrubs = x->drops_trailers = false;
     x->scrub = POLICY_SCRUB_OFF;
 }
 
@@ -84,7 +84,8 @@ void exchange_secrets_fill_content(struct exchange *x, const struct http_request
         return;
     const char *type = http_field_get(r->fields, r->field_count, "Content-Type");
     const char *coding = http_field_get(r->fields, r->field_count, "Content-Encoding");
-    if (secrets_body_begin(&x->filled, &x->secrets, type, coding != NULL))
+    x->grows = secrets_body_begin(&x->filled, &x->secrets, type, coding != NULL);
+    if (x->grows)
         *framing = (struct http_framing){.kind = HTTP_BODY_CHUNKED};
 }
 

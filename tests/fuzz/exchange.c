@@ -30,8 +30,8 @@ static const char document[] =
     "{\"id\":\"b\",\"action\":\"allow\",\"to\":{\"domain\":[\"b.test\"]},\"ports\":[443]}]}";
 
 static const struct secret_value values[] = {
-    {"KEY", "KEYKEYKEY", "value-1-of-KEY", 14},
-    {"NOT", "NOTNOTNOT", "value-2-of-NOT", 14},
+    {"KEY", "KEYKEYKEY", "value-1-secret", 14},
+    {"NOT", "NOTNOTNOT", "value-2-secret", 14},
 };
 
 struct gateway gateway;

@@ -172,6 +172,16 @@ TEST(C11_another_port_than_the_connections)
     EXPECT_DENIED(421, "name_conflict");
 }
 
+TEST(C18_what_is_not_http)
+{
+    talk(&tls, ">SSH-2.0-OpenSSH_9\r\n", NULL);
+    EXPECT_DENIED(400, "malformed");
+    EXPECT_STR(records.data, "- - 400 deny malformed\n");
+    talk(&tls, ">PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", NULL);
+    EXPECT_EQ(said_to_server.size, 0);
+    EXPECT_EQ(status_to_guest(), 505);
+}
+
 #define WEBSOCKET                                                                       \
     ">GET /v1/s HTTP/1.1\r\nHost: api.good.test\r\nConnection: keep-alive, Upgrade\r\n" \
     "Upgrade: websocket\r\nSec-WebSocket-Key: abc\r\n\r\n"

@@ -236,6 +236,19 @@ TEST(G16_a_value_can_not_end_the_query)
     EXPECT_HAS(said_to_server, "GET /v1/?k=a%20b%20HTTP%2F1.1%20c%23%26 HTTP/1.1\r\nHost: ");
 }
 
+TEST(G24_a_request_keeps_the_secrets_that_it_began_with)
+{
+    struct scene s = tls;
+    s.other_policy = "{'version':1," RULES "}";
+    s.at = 1;
+    talk(&s, ">" POST "Content-Length: 16\r\n\r\nghp_", ">placeholderA", OK,
+         ">" HEAD "A: ghp_placeholderA\r\n\r\n", OK, NULL);
+    EXPECT_HAS(said_to_server, "secret-value/1\r\n0\r\n\r\nGET /v1/");
+    EXPECT_HAS(said_to_server, "A: ghp_placeholderA\r\n");
+    EXPECT_STR(records.data, "POST /v1/ 200 allow rule:api secrets=KEY\n"
+                             "GET /v1/ 200 allow rule:api\n");
+}
+
 TEST(R22_the_next_request_is_read_where_the_content_ends)
 {
     talk(&tls, ">" POST "Content-Length: 16\r\n\r\nghp_placeholderA" HEAD "B: c\r\n\r\n", OK, OK,

@@ -183,6 +183,8 @@ static void hold(const struct scene *s, const char *const *steps, const struct p
         if (other && i == s->at) {
             gateway.policy = (struct policy *)(uintptr_t)other;
             gateway.document = policy_get_document(other);
+            secrets_put(gateway.secrets);
+            gateway.secrets = NULL;
         }
         step(x, steps[i]);
     }

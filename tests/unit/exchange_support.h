@@ -24,7 +24,7 @@ struct scene {
     /* NAME, PLACEHOLDER, VALUE, NAME, ...: of each secret of the policy. */
     const char *const *secrets;
     bool is_content_alike; /* content that is made here may be cut in chunks as it comes */
-    /* Before step number `at`, this policy is put in the place of the first. */
+    /* Before step number `at`, this policy is put in the place of the first, without secrets. */
     const char *other_policy;
     int at;
 };
