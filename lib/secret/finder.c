@@ -308,16 +308,16 @@ static int take_byte(struct finder_stream *s, unsigned char byte, struct buf *ou
 {
     const struct finder *f = s->finder;
     const struct node *before = &f->nodes[s->node];
-    s->node = step(f, s->node, byte);
-    const struct node *after = &f->nodes[s->node];
     struct window w = {spelled(f, before), s->taken - before->depth, s->taken, byte};
+    s->node = step(f, s->node, byte);
     s->taken++;
-    int r = 0;
-    if (out && after->depth <= before->depth)
-        r = put(s, &w, s->taken - after->depth, out);
-    if (after->found)
-        note(s, after->found - 1);
-    return r;
+    if (f->nodes[s->node].found)
+        note(s, f->nodes[s->node].found - 1);
+    /* Where nothing goes on, only an end of it may. */
+    while (s->node != ROOT && f->nodes[s->node].child_count == 0)
+        s->node = f->nodes[s->node].fail;
+    unsigned depth = f->nodes[s->node].depth;
+    return out && depth <= before->depth ? put(s, &w, s->taken - depth, out) : 0;
 }
 
 int finder_take(struct finder_stream *s, const void *data, size_t size, struct buf *out)

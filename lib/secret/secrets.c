@@ -280,3 +280,9 @@ void secret_wipe_buf(struct buf *b)
         explicit_bzero(b->data, b->capacity);
     buf_done(b);
 }
+
+const char *secrets_value(const struct secrets *s, size_t i, size_t *ret_size)
+{
+    *ret_size = s->values[SECRET_RAW][i].size;
+    return s->values[SECRET_RAW][i].data;
+}

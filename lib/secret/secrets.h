@@ -68,6 +68,12 @@ void secrets_put(struct secrets *s);
 
 size_t secrets_count(const struct secrets *s);
 
+/*
+ * A value itself, by its place in the document, for who authenticates with it in other ways than by
+ * a request's fields. Borrowed, and not NUL-terminated.
+ */
+const char *secrets_value(const struct secrets *s, size_t i, size_t *ret_size);
+
 /* Empties and frees a buffer that held a value. */
 void secret_wipe_buf(struct buf *b);
 
