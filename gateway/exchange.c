@@ -33,6 +33,7 @@ void exchange_free(struct exchange *x)
     if (!x)
         return;
     exchange_finish(x);
+    exchange_tunnel_free(x);
     http_request_done(&x->request);
     http_response_done(&x->response);
     buf_done(&x->to_guest);
@@ -57,6 +58,8 @@ static size_t relay(struct exchange *x, struct buf *out, uint64_t *count, const 
 
 static size_t take_from_guest(struct exchange *x, const char *data, size_t size)
 {
+    if (x->flight)
+        return exchange_tunnel_take(x, data, size);
     return x->is_opaque ? relay(x, &x->to_server, &x->guest_tx, data, size)
                         : exchange_request_take(x, data, size);
 }
@@ -120,6 +123,8 @@ void exchange_guest_ended(struct exchange *x)
     if (exchange_is_over(x))
         return;
     x->guest_has_ended = true;
+    if (x->flight)
+        exchange_tunnel_end(x);
     if (x->is_opaque)
         end_opaque(x);
     else
@@ -200,8 +205,10 @@ int64_t exchange_deadline_ns(const struct exchange *x)
 {
     const struct policy_limits *l = &gateway.document->limits;
     int64_t head_ns = (int64_t)l->header_timeout_ms * NSEC_PER_MSEC;
-    if (exchange_is_over(x) || x->is_opaque)
+    if (exchange_is_over(x) || (x->is_opaque && x->request_ns == 0))
         return INT64_MAX;
+    if (x->is_opaque)
+        return x->request_ns + (int64_t)l->first_flight_ms * NSEC_PER_MSEC;
     if (x->request_ns != 0)
         return x->request_ns + head_ns;
     if (x->response_ns != 0)
@@ -213,7 +220,9 @@ void exchange_expire(struct exchange *x)
 {
     if (exchange_is_over(x))
         return;
-    if (x->request_ns != 0)
+    if (x->flight)
+        exchange_tunnel_expire(x);
+    else if (x->request_ns != 0)
         exchange_refuse(x, 408, "limit:header_timeout", "the head did not come in time");
     else if (x->is_opaque || x->response_state == RESPONSE_NONE)
         exchange_close(x, EXCHANGE_CLOSE, EXCHANGE_CLOSE);

@@ -105,27 +105,18 @@ static void choose_dial(struct exchange *x, const struct policy_verdict *v)
     x->dial = v->name ? EXCHANGE_DIAL_NAME : EXCHANGE_DIAL_ADDRESS;
 }
 
-/*
- * The place that a tunnel is to lead to, judged as a flow of its own. Whom a name leads to is the
- * proxy's to say, so it has to be allowed by name, and nobody looks into a tunnel, so nothing that
- * needs it may hold for it.
- */
-static void judge_tunnel(struct exchange *x, const struct http_request *r, struct decision *d)
+/* Whom a name leads to is the proxy's to say, so it has to be allowed by name, and nobody looks
+ * into a tunnel, so nothing that needs it may hold for it. */
+void exchange_judge_tunnel(struct exchange *x, const struct policy_name *sni, struct decision *d)
 {
-    static const struct policy_name absent = {.state = POLICY_NAME_ABSENT};
-    struct policy_host host;
     struct policy_verdict v;
-    if (policy_host_parse(r->authority.host, strlen(r->authority.host), &host, NULL) < 0) {
-        refuse(d, 400, "malformed", "that is no host name or port");
-        return;
-    }
-    bool is_name = host.kind == POLICY_HOST_NAME;
+    bool is_name = x->tunnel_to.kind == POLICY_HOST_NAME;
     struct policy_flow flow = policy_flow_init(
-        POLICY_TCP, is_name ? &x->setup.evidence->address : &host.address, r->authority.port);
-    flow.sni = flow.authority = absent;
-    flow.request.state = POLICY_NAME_ABSENT;
+        POLICY_TCP, is_name ? &x->setup.evidence->address : &x->tunnel_to.address, x->tunnel_port);
+    flow.sni = *sni;
+    flow.authority.state = flow.request.state = POLICY_NAME_ABSENT;
     if (is_name)
-        flow.target = (struct policy_name){POLICY_NAME_GIVEN, host.name};
+        flow.target = (struct policy_name){POLICY_NAME_GIVEN, x->tunnel_to.name};
     judge(&flow, &v);
     if (v.action != POLICY_ALLOW) {
         take_verdict(d, &v);
@@ -135,6 +126,18 @@ static void judge_tunnel(struct exchange *x, const struct http_request *r, struc
                    gateway.document->rules[v.rule].to == POLICY_TO_ANY;
     if (!is_open || (v.terminates_tls && !v.would_deny))
         deny(d, 403, is_open ? "connect" : "default", no_proxy);
+}
+
+/* The place that a tunnel is to lead to, judged as a flow of its own. */
+static void judge_target(struct exchange *x, const struct http_request *r, struct decision *d)
+{
+    static const struct policy_name absent = {.state = POLICY_NAME_ABSENT};
+    const char *host = r->authority.host;
+    x->tunnel_port = r->authority.port;
+    if (policy_host_parse(host, strlen(host), &x->tunnel_to, NULL) < 0)
+        refuse(d, 400, "malformed", "that is no host name or port");
+    else
+        exchange_judge_tunnel(x, &absent, d);
 }
 
 static bool applies_fields(const struct decision *d)
@@ -151,7 +154,7 @@ static void judge_method(struct exchange *x, const struct http_request *r, struc
         if (!is_proxy && !d->would_deny)
             deny(d, 403, "connect", no_proxy);
         if (d->status == 0)
-            judge_tunnel(x, r, d);
+            judge_target(x, r, d);
     } else if (strcmp(r->method, "TRACE") == 0 && applies_fields(d)) {
         refuse(d, 403, "trace", no_trace);
     }

@@ -6,6 +6,7 @@
  *   exchange_request.c   a request: judged, changed, written, its content
  *   exchange_response.c  what answers it
  *   exchange_answer.c    answers of our own, the ends that follow from them, records
+ *   exchange_tunnel.c    what a guest says first behind a CONNECT
  *   exchange_judge.c     what the policy says of a request
  *   exchange_secrets.c   secrets in requests, and out of responses
  *   exchange_fields.c, exchange_body.c   parts of messages
@@ -15,6 +16,7 @@
 #include "gateway/exchange.h"
 #include "gateway/exchange_body.h"
 #include "gateway/exchange_fields.h"
+#include "gateway/flight.h"
 #include "lib/secret/secrets.h"
 
 /* Of either buffer of what is to be sent: EXCHANGE_OUT_BYTES, and a head or what has been made of
@@ -75,6 +77,10 @@ struct exchange {
     struct exchange_body response_body;
     bool closes; /* after this response */
 
+    struct policy_host tunnel_to; /* of a CONNECT */
+    uint16_t tunnel_port;
+    struct flight *flight; /* what the guest says first in a tunnel, until it is judged; or NULL */
+
     struct secrets_exchange secrets;        /* from the request's head to the record */
     const struct policy_document *document; /* that secrets is of; lives as long */
     enum policy_scrub scrub;
@@ -122,7 +128,22 @@ void exchange_close(struct exchange *x, enum exchange_end guest, enum exchange_e
 /* The request and its response are over: the record, and all is forgotten. */
 void exchange_finish(struct exchange *x);
 
+/* ---- exchange_tunnel.c ---- */
+
+/* The proxy has said yes. False: no memory. */
+bool exchange_tunnel_begin(struct exchange *x);
+void exchange_tunnel_free(struct exchange *x);
+
+/* Of the guest, while x->flight is there. */
+size_t exchange_tunnel_take(struct exchange *x, const char *data, size_t size);
+void exchange_tunnel_end(struct exchange *x);
+void exchange_tunnel_expire(struct exchange *x);
+
 /* ---- exchange_judge.c ---- */
+
+/* Judges the place that a tunnel leads to, with the name in its hello. Changes d when it may not be
+ * reached. */
+void exchange_judge_tunnel(struct exchange *x, const struct policy_name *sni, struct decision *d);
 
 /* Judges a request, whose fields are what will go out. Sets how to dial, where that is open. */
 void exchange_judge(struct exchange *x, const struct http_request *r, struct decision *ret);

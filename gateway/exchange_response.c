@@ -98,10 +98,13 @@ static void write_final(struct exchange *x, const struct http_response *r,
     x->response_state = RESPONSE_BODY;
     x->response_body = (struct exchange_body){.kind = framing->kind};
     http_body_init(&x->response_content, &r->framing, HTTP_BODY_ANY_LENGTH);
-    if (framing->kind == HTTP_BODY_OPAQUE)
+    if (framing->kind == HTTP_BODY_OPAQUE) {
         x->is_opaque = true;
-    else if (x->response_content.progress == HTTP_DONE)
+        if (r->status != 101 && !exchange_tunnel_begin(x))
+            exchange_close(x, EXCHANGE_RESET, EXCHANGE_RESET);
+    } else if (x->response_content.progress == HTTP_DONE) {
         complete(x);
+    }
 }
 
 static void take_final(struct exchange *x, struct http_response *r)

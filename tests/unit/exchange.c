@@ -251,12 +251,12 @@ TEST(C24_h2c_is_stripped)
     EXPECT_STR(said_to_server.data, "GET /v1/ HTTP/1.1\r\nHost: api.good.test\r\n\r\n");
 }
 
-#define PROXY_POLICY                                                                    \
-    "{'version':1,'rules':["                                                            \
-    "{'id':'proxy','action':'allow','to':{'domain':['proxy.test']},'connect':'allow'}," \
-    "{'id':'web','action':'allow','to':{'domain':['web.test']},'ports':[443]},"         \
-    "{'id':'paths','action':'allow','to':{'domain':['paths.test']},"                    \
-    "'http':{'path':{'prefix':'/a'}}},"                                                 \
+#define PROXY_POLICY                                                                            \
+    "{'version':1,'rules':["                                                                    \
+    "{'id':'proxy','action':'allow','to':{'domain':['proxy.test']},'connect':'allow'},"         \
+    "{'id':'web','action':'allow','to':{'domain':['web.test','api.good.test']},'ports':[443]}," \
+    "{'id':'paths','action':'allow','to':{'domain':['paths.test']},"                            \
+    "'http':{'path':{'prefix':'/a'}}},"                                                         \
     "{'id':'net','action':'allow','to':{'cidr':['93.184.216.0/24']}}]}"
 
 TEST(C25_connect_is_refused)
@@ -293,6 +293,35 @@ TEST(C25_C26_where_a_tunnel_leads_is_judged)
          "<HTTP/1.1 407 No\r\nContent-Length: 2\r\n\r\nno", NULL);
     EXPECT_STR(ends, "close close");
     EXPECT_HAS(said_to_guest, "HTTP/1.1 407 No\r\n");
+}
+
+#define CONNECT(host) ">CONNECT " host ":443 HTTP/1.1\r\nHost: " host "\r\n\r\n"
+
+TEST(C26_R63_a_tunnel_is_for_the_name_that_its_hello_shows)
+{
+    static const struct scene proxy = {
+        .policy = PROXY_POLICY, .name = "proxy.test", .address = "203.0.114.9", .port = 3128};
+    static const char agreed[] = "<HTTP/1.1 200 OK\r\n\r\n";
+    talk(&proxy, CONNECT("api.good.test"), agreed, "@", ">more", NULL);
+    EXPECT_STR(ends, "open open");
+    EXPECT_TRUE(!memcmp(said_to_server.data + said_to_server.size - 4, "more", 4));
+    EXPECT_GT(said_to_server.size, 200);
+    talk(&proxy, CONNECT("web.test"), agreed, "@", ">more", NULL);
+    EXPECT_STR(ends, "reset reset");
+    EXPECT_STR(records.data, "CONNECT  200 deny name_conflict\n");
+    EXPECT_LACKS(said_to_server, "\x16");
+    talk(&proxy, CONNECT("web.test"), agreed, ">\x16\x03\x01", ">|", NULL);
+    EXPECT_STR(ends, "open shut");
+    talk(&proxy, CONNECT("web.test"), agreed, ">\x16\x03\x01", "!", NULL);
+    EXPECT_EQ(now_ns, 11 * NSEC_PER_SEC);
+    EXPECT_STR(records.data, "CONNECT  200 deny limit:first_flight\n");
+    talk(&proxy, CONNECT("web.test"), agreed, "<server first", "<|", NULL);
+    EXPECT_HAS(said_to_guest, "server first");
+    EXPECT_STR(ends, "shut open");
+    /* Nobody would judge it. */
+    talk(&proxy, CONNECT("web.test"), agreed, ">GET / HTTP/1.1\r\nHost: evil.test\r\n\r\n", NULL);
+    EXPECT_STR(ends, "reset reset");
+    EXPECT_STR(records.data, "CONNECT  200 deny connect\n");
 }
 
 TEST(C25_a_name_is_not_allowed_by_its_proxys_address)

@@ -3,6 +3,7 @@
 
 #include "lib/secret/secrets.h"
 #include "tests/harness/harness.h"
+#include "tests/unit/hello_bytes.h"
 #include "tests/unit/policy_support.h"
 
 #include <stdarg.h>
@@ -135,6 +136,8 @@ static void step(struct exchange *x, const char *what)
     }
     if (!strcmp(what + 1, "|"))
         side->is_ended = true;
+    else if (*what == '@')
+        buf_append(&side->waiting, hello_tls12, sizeof(hello_tls12));
     else
         buf_append_str(&side->waiting, what + 1);
     give(x, side);

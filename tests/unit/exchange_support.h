@@ -5,7 +5,8 @@
  *   talk(&scene, ">GET / HTTP/1.1\r\n...", "<HTTP/1.1 200 OK\r\n...", "<|", NULL);
  *
  * Behind '>' is what the guest sends, behind '<' what the server does; "|" is the end of a side,
- * "!" the time when the exchange's deadline is, "#REASON" that there is no server. Each
+ * "!" the time when the exchange's deadline is, "#REASON" that there is no server,
+ * "@" a TLS hello of the guest for api.good.test. Each
  * conversation is held whole, byte by byte, and in pieces of chance, and has to come out the same:
  * what came out is in the variables below.
  */
