@@ -7,6 +7,9 @@
 #include "gateway/flow.h"
 #include "gateway/names.h"
 #include "gateway/route.h"
+#include "gateway/tunnel.h"
+#include "lib/policy/floor.h"
+#include "lib/secret/secrets.h"
 
 #include <sys/socket.h>
 
@@ -15,6 +18,7 @@
 #define ATTEMPT_MS 3000
 
 static void on_ready(struct watch *w, uint32_t events);
+static void ask_proxy(struct attempt *a);
 
 void dial_init(struct flow *f)
 {
@@ -22,10 +26,17 @@ void dial_init(struct flow *f)
         f->dial.attempts[i] = (struct attempt){.watch = WATCH_NONE, .flow = f};
 }
 
+static void end_attempt(struct attempt *a)
+{
+    watch_close(&a->watch);
+    tunnel_free(a->tunnel);
+    a->tunnel = NULL;
+}
+
 static void close_attempts(struct flow *f)
 {
     for (size_t i = 0; i < ARRAY_SIZE(f->dial.attempts); i++)
-        watch_close(&f->dial.attempts[i].watch);
+        end_attempt(&f->dial.attempts[i]);
 }
 
 void dial_cancel(struct flow *f)
@@ -90,8 +101,12 @@ static int open_peer(const struct in6_addr *to, uint16_t port, int *ret)
 /* Begins with the next address, in a place that is free. As open_peer(). */
 static int try_next(struct flow *f, struct attempt *a)
 {
+    const struct policy_upstream *proxy = gateway.document->upstream;
+    const struct dial *d = &f->dial;
     a->candidate = f->dial.tried = f->dial.next++;
-    int error = open_peer(&f->dial.candidates[a->candidate], f->evidence.port, &a->watch.fd);
+    int error = d->has_proxy
+                    ? open_peer(&d->proxy, proxy->port, &a->watch.fd)
+                    : open_peer(&d->candidates[a->candidate], f->evidence.port, &a->watch.fd);
     if (error != 0)
         return error;
     a->until_ns = gateway_now_ns() + ATTEMPT_MS * NSEC_PER_MSEC;
@@ -127,6 +142,114 @@ static void go_on(struct flow *f, int error)
         flow_fail(f, error);
 }
 
+/* It leads to the peer. */
+static void use_attempt(struct attempt *a)
+{
+    struct flow *f = a->flow;
+    watch_for(&a->watch, 0);
+    f->peer = (struct watch){.fd = a->watch.fd};
+    a->watch.fd = -1;
+    close_attempts(f);
+    f->dial.tried = a->candidate;
+    f->dial.state = DIAL_DONE;
+    flow_set_deadline(f, INT64_MAX);
+    flow_connected(f);
+}
+
+/* ---- a proxy ---- */
+
+static void fail_tunnel(struct attempt *a)
+{
+    struct flow *f = a->flow;
+    const char *words;
+    int error = tunnel_error(a->tunnel, &words);
+    f->dial.trouble = error ? NULL : words;
+    end_attempt(a);
+    go_on(f, error ? error : ENETUNREACH);
+}
+
+static bool send_to_proxy(struct attempt *a)
+{
+    const char *data;
+    size_t size;
+    tunnel_pending(a->tunnel, &data, &size);
+    while (size > 0) {
+        ssize_t n = send(a->watch.fd, data, size, MSG_DONTWAIT | MSG_NOSIGNAL);
+        if (n < 0)
+            return errno == EAGAIN || errno == EINTR;
+        tunnel_sent(a->tunnel, (size_t)n);
+        tunnel_pending(a->tunnel, &data, &size);
+    }
+    return true;
+}
+
+static enum tunnel_progress hear_proxy(struct attempt *a)
+{
+    enum tunnel_progress progress = TUNNEL_MORE;
+    char piece[512];
+    while (progress == TUNNEL_MORE) {
+        size_t room = MIN(tunnel_room(a->tunnel), sizeof(piece));
+        ssize_t n = recv(a->watch.fd, piece, room, MSG_DONTWAIT);
+        if (n < 0 && (errno == EAGAIN || errno == EINTR))
+            return TUNNEL_MORE;
+        if (n <= 0)
+            return TUNNEL_FAILED;
+        progress = tunnel_take(a->tunnel, piece, (size_t)n);
+        if (!send_to_proxy(a))
+            return TUNNEL_FAILED;
+    }
+    return progress;
+}
+
+static void go_on_asking(struct attempt *a)
+{
+    const char *data;
+    size_t size;
+    enum tunnel_progress progress = send_to_proxy(a) ? hear_proxy(a) : TUNNEL_FAILED;
+    if (progress == TUNNEL_DONE) {
+        use_attempt(a);
+    } else if (progress == TUNNEL_FAILED) {
+        fail_tunnel(a);
+    } else {
+        tunnel_pending(a->tunnel, &data, &size);
+        watch_for(&a->watch, EPOLLIN | (size > 0 ? EPOLLOUT : 0U));
+    }
+}
+
+static void on_proxy_ready(struct watch *w, uint32_t events)
+{
+    go_on_asking(container_of(w, struct attempt, watch));
+}
+
+static const char *password_for(const struct policy_upstream *proxy, size_t *ret_size)
+{
+    const struct policy_document *d = gateway.document;
+    for (size_t i = 0; proxy->password_ref && i < d->secret_count; i++)
+        if (!strcmp(d->secrets[i].name, proxy->password_ref))
+            return secrets_value(gateway.secrets, i, ret_size);
+    *ret_size = 0;
+    return NULL;
+}
+
+static void ask_proxy(struct attempt *a)
+{
+    struct flow *f = a->flow;
+    const struct policy_upstream *proxy = gateway.document->upstream;
+    size_t size;
+    const char *password = password_for(proxy, &size);
+    a->tunnel =
+        tunnel_new(proxy, password, size, &f->dial.candidates[a->candidate], f->evidence.port);
+    a->watch.ready = on_proxy_ready;
+    if (a->tunnel) {
+        go_on_asking(a);
+        return;
+    }
+    end_attempt(a);
+    go_on(f, ENOBUFS);
+}
+
+/* ---- attempts, again ---- */
+
 static void on_ready(struct watch *w, uint32_t events)
 {
     struct attempt *a = container_of(w, struct attempt, watch);
@@ -135,19 +258,16 @@ static void on_ready(struct watch *w, uint32_t events)
     socklen_t size = sizeof(error);
     if (getsockopt(w->fd, SOL_SOCKET, SO_ERROR, &error, &size) < 0)
         error = errno;
+    if (error != 0 && f->dial.has_proxy)
+        f->dial.trouble = "the proxy can't be reached";
     if (error != 0) {
-        watch_close(w);
+        end_attempt(a);
         go_on(f, error);
-        return;
+    } else if (f->dial.has_proxy) {
+        ask_proxy(a);
+    } else {
+        use_attempt(a);
     }
-    watch_for(w, 0);
-    f->peer = (struct watch){.fd = w->fd};
-    w->fd = -1;
-    close_attempts(f);
-    f->dial.tried = a->candidate;
-    f->dial.state = DIAL_DONE;
-    flow_set_deadline(f, INT64_MAX);
-    flow_connected(f);
 }
 
 void dial_on_time(struct flow *f)
@@ -155,7 +275,7 @@ void dial_on_time(struct flow *f)
     if (gateway_now_ns() >= f->dial.until_ns)
         close_attempts(f);
     else if (!find_free(f))
-        watch_close(&find_oldest(f)->watch);
+        end_attempt(find_oldest(f));
     go_on(f, ETIMEDOUT);
 }
 
@@ -229,7 +349,7 @@ static void on_found(void *context, const struct dns_addresses *found)
         flow_fail(f, EHOSTUNREACH);
 }
 
-void dial_begin(struct flow *f)
+static void look_up_peer(struct flow *f)
 {
     if (!f->name[0]) {
         add_candidate(f, &f->evidence.address);
@@ -241,6 +361,61 @@ void dial_begin(struct flow *f)
     f->dial.state = DIAL_LOOKING_UP;
     flow_set_deadline(f, INT64_MAX);
     struct lookup *l = names_look_up(f->name, wanted, first, on_found, f);
+    if (l)
+        f->dial.lookup = l;
+}
+
+/* ---- where the proxy is ---- */
+
+static bool is_in_floor(const struct in6_addr *address)
+{
+    enum policy_group class = policy_floor_class(&gateway.operator, address);
+    return class != POLICY_GROUP_PUBLIC &&
+           !policy_floor_is_exempt(&gateway.operator, address, class);
+}
+
+static void use_proxy(struct flow *f, const struct in6_addr *addresses, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (is_in_floor(&addresses[i]))
+            continue;
+        f->dial.proxy = addresses[i];
+        f->dial.has_proxy = true;
+        look_up_peer(f);
+        return;
+    }
+    f->dial.trouble = count > 0 ? "the proxy has an address that no sandbox may reach"
+                                : "the proxy's name is not known";
+    flow_fail(f, ENETUNREACH);
+}
+
+static void on_proxy_found(void *context, const struct dns_addresses *found)
+{
+    struct flow *f = context;
+    struct in6_addr addresses[DNS_FOUND_MAX];
+    size_t count = 0;
+    f->dial.lookup = NULL;
+    for (size_t i = 0; found && i < found->count; i++)
+        if (is_v4(&found->list[i].address) || route_has_v6())
+            addresses[count++] = found->list[i].address;
+    use_proxy(f, addresses, count);
+}
+
+void dial_begin(struct flow *f)
+{
+    const struct policy_upstream *proxy = gateway.document->upstream;
+    if (!proxy || (f->name[0] && policy_patterns_match(&proxy->no_proxy, f->name))) {
+        look_up_peer(f);
+        return;
+    }
+    if (proxy->host.kind != POLICY_HOST_NAME) {
+        use_proxy(f, &proxy->host.address, 1);
+        return;
+    }
+    unsigned wanted = NAMES_V4 | (route_has_v6() ? NAMES_V6 : 0);
+    f->dial.state = DIAL_LOOKING_UP;
+    flow_set_deadline(f, INT64_MAX);
+    struct lookup *l = names_look_up(proxy->host.name, wanted, NAMES_V4, on_proxy_found, f);
     if (l)
         f->dial.lookup = l;
 }

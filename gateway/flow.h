@@ -26,6 +26,7 @@ struct lookup;
 struct attempt {
     struct watch watch; /* no descriptor: none is under way */
     struct flow *flow;
+    struct tunnel *tunnel; /* while a proxy is asked */
     size_t candidate;
     int64_t until_ns;
 };
@@ -36,6 +37,9 @@ struct dial {
     struct in6_addr candidates[DNS_FOUND_MAX]; /* in the order in which they are tried */
     size_t candidate_count, next, tried;       /* tried: the one begun last, or that is connected */
     struct attempt attempts[2];
+    bool has_proxy;
+    struct in6_addr proxy; /* where that is */
+    const char *trouble;   /* with it, in words; NULL: none */
     int64_t until_ns;
 };
 
@@ -100,7 +104,10 @@ void flow_reset_peer(const struct flow *f);
 
 void dial_init(struct flow *f);
 
-/* To f->name, each address of which is judged; without one to exactly the address of evidence. */
+/*
+ * To f->name, each address of which is judged; without one to exactly the address of evidence.
+ * By way of the policy's proxy, if it has one for that name: the proxy is asked for the address.
+ */
 void dial_begin(struct flow *f);
 void dial_cancel(struct flow *f);
 void dial_on_time(struct flow *f);

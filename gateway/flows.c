@@ -246,8 +246,25 @@ static void log_allowed(const struct flow *f, int error)
     log_write(&e);
 }
 
+/* A proxy is not the peer: that it failed is no more than that nothing leaves. */
+static void fail_by_proxy(struct flow *f)
+{
+    const char *words = f->dial.trouble;
+    struct log_entry e = flow_log_entry(f, "connect");
+    e.is_decision = true;
+    e.reason = "upstream_proxy";
+    log_write(&e);
+    log_denial(&e, words);
+    if (!f->between || !between_failed(f->between, "upstream_proxy", words))
+        refuse(f, ENETUNREACH);
+}
+
 void flow_fail(struct flow *f, int error)
 {
+    if (f->dial.trouble) {
+        fail_by_proxy(f);
+        return;
+    }
     log_allowed(f, error);
     if (!f->between || !between_failed(f->between, "upstream", strerror(error)))
         refuse(f, error);

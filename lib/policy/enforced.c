@@ -55,6 +55,15 @@ static int check_rule(const struct policy_rule *r, size_t i, struct policy_error
     return 0;
 }
 
+static bool has_password(const struct policy_document *d)
+{
+    const char *wanted = d->upstream->password_ref;
+    for (size_t i = 0; wanted && i < d->secret_count; i++)
+        if (!strcmp(d->secrets[i].name, wanted))
+            return true;
+    return !wanted;
+}
+
 static int check_rest(const struct policy_document *d, struct policy_error *e)
 {
     const struct {
@@ -66,7 +75,11 @@ static int check_rest(const struct policy_document *d, struct policy_error *e)
         {d->tls.client_cert_count > 0, "/tls/client_certs", "servers are shown no certificate"},
         {has_terminating_secret(d), "/secrets",
          "no sandbox is ended for a violation (on_violation)"},
-        {d->upstream, "/upstream", "connections are made directly"},
+        {d->upstream && d->upstream->type == POLICY_UPSTREAM_HTTPS, "/upstream/type",
+         "no TLS is spoken to a proxy"},
+        {d->upstream && d->upstream->resolves_remotely, "/upstream/resolve",
+         "names are looked up here"},
+        {d->upstream && !has_password(d), "/upstream/password_ref", "no secret has that name"},
         {d->ingress.host_mask, "/ingress/host_mask", "nothing comes in"},
     };
     for (size_t i = 0; i < ARRAY_SIZE(rows); i++)

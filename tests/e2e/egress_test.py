@@ -20,7 +20,7 @@ from cases import GLOVEBOX, Case, descendants, main, run, wait_until  # noqa: E4
 from internet import BIG, EVIL, GOOD, MACHINE, OTHER, RESOLVER, Internet, veth_is_there  # noqa: E402
 
 NET = None
-NOTHING = {"queries": [], "connections": [], "datagrams": 0, "requests": [], "authorizations": []}
+NOTHING = {"queries": [], "connections": [], "datagrams": 0, "requests": [], "authorizations": [], "proxied": []}
 CAN_RUN = os.getuid() == 0 and shutil.which("ip") and veth_is_there()
 
 

@@ -17,6 +17,7 @@ import subprocess
 import sys
 import threading
 
+import internet_proxy
 import internet_tls
 
 CLONE_NEWNS, CLONE_NEWNET = 0x20000, 0x40000000
@@ -47,13 +48,13 @@ def ip(words):
 
 # ---- the internet's end ----
 
-counts = {"queries": [], "connections": [], "datagrams": 0, "requests": [], "authorizations": []}
+counts = {"queries": [], "connections": [], "datagrams": 0, "requests": [], "authorizations": [], "proxied": []}
 said = []  # (server, what) of each datagram that came to a UDP server
 lock = threading.Lock()
 turns = {}
 
 ZONE = {
-    "api.good.test": [GOOD], "git.good.test": [GOOD], "other.good.test": [OTHER],
+    "api.good.test": [GOOD], "git.good.test": [GOOD], "other.good.test": [OTHER], "proxy.test": [OTHER], "inside.test": ["10.0.0.1"],
     "mixed.good.test": [GOOD, "169.254.169.254"], "lan.good.test": ["10.1.2.3"], "local.good.test": ["127.0.0.1"],
     "machine.good.test": [MACHINE], "metadata.good.test": ["169.254.169.254"], "evil.test": [EVIL],
     "api.test": [GOOD], "www.pkg.test": [GOOD],
@@ -249,6 +250,9 @@ def serve(folder, has_v6):
                                 (EVIL, 443, tls["other"]), (OTHER, 443, tls["good"]), (GOOD, 8443, tls["other"]),
                                 (GOOD, 8444, tls["expired"]), (GOOD, 8445, tls["self"])):
         threading.Thread(target=Server((host, port), handler).serve_forever, daemon=True).start()
+    internet_proxy.Handler.asked = counts["proxied"]
+    for port, handler in internet_proxy.SERVERS.items():
+        threading.Thread(target=Server((OTHER, port), handler).serve_forever, daemon=True).start()
     threading.Thread(target=serve_names, daemon=True).start()
     threading.Thread(target=count_datagrams, daemon=True).start()
     for host, port in ((GOOD, 7), (GOOD, 8), (OTHER, 7), (EVIL, 7)):
