@@ -15,7 +15,7 @@
 struct sandbox_gateway {
     pid_t pid; /* 0: there is none (any more) */
     int pidfd;
-    int control; /* to it: lib/base/update.h; non-blocking; -1 */
+    int control;          /* to it: lib/base/update.h; non-blocking; -1 */
     struct sandbox_ca ca; /* that it shows certificates of, as it said when it was ready */
 };
 

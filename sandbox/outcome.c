@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sandbox/outcome.h"
 
+#include "lib/text/shown.h"
+
 #include <signal.h>
 #include <stdio.h>
 #include <sys/wait.h>
@@ -156,6 +158,39 @@ void outcome_note_kernel(struct sandbox_outcome *o, const struct end_facts *f, c
     sandbox_error_set(&o->message, 0, "%s%s%s%s%s; this is a bug of Glovebox, please report it",
                       o->words, log[0] ? ": " : "", log, o->report[0] ? "; report " : "",
                       o->report);
+}
+
+/* What to do next, when the sandbox's kernel has said only what is wrong. */
+static const char *advice(int status)
+{
+    switch (status) {
+    case 126:
+        return "give a program or script that can be executed";
+    case 127:
+        return "give its path in the sandbox, or an image that has it";
+    default:
+        return "check the options";
+    }
+}
+
+void outcome_note_failure(struct sandbox_outcome *o, int status, const char *text, size_t size)
+{
+    o->cause = SANDBOX_NOT_STARTED;
+    o->words[0] = '\0';
+    o->exit_status = status >= 125 && status <= 127 ? status : SANDBOX_STATUS_FAILED;
+    size_t used = text_line(text, size, o->message.text, sizeof(o->message.text) - 64);
+    if (!strchr(o->message.text, ';'))
+        snprintf(o->message.text + used, sizeof(o->message.text) - used, "; %s",
+                 advice(o->exit_status));
+}
+
+void outcome_note_totals(struct sandbox_outcome *o, const struct control_packet *p)
+{
+    o->wall_ns = p->wall_ns;
+    o->user_ns = p->user_ns;
+    o->system_ns = p->system_ns;
+    o->peak_memory_bytes = p->peak_memory_bytes;
+    o->written_bytes = p->written_bytes;
 }
 
 static int choose_status(const struct sandbox_outcome *o)

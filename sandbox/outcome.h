@@ -69,6 +69,12 @@ void outcome_note_exit(struct sandbox_outcome *o, const struct end_facts *f);
 /* The kernel process ended first. log: its last line, or "". */
 void outcome_note_kernel(struct sandbox_outcome *o, const struct end_facts *f, const char *log);
 
+/* What the kernel process counted, in a packet that has it. */
+void outcome_note_totals(struct sandbox_outcome *o, const struct control_packet *p);
+
+/* The kernel process could not start the program: a status, and text, any bytes. */
+void outcome_note_failure(struct sandbox_outcome *o, int status, const char *text, size_t size);
+
 /* This side ends it for a limit of time. */
 void outcome_note_limit(struct sandbox_outcome *o, enum sandbox_limit which);
 

@@ -314,13 +314,8 @@ static void start_leaving(struct run *r)
 
 static void note_totals(struct run *r, const struct control_packet *p)
 {
-    struct sandbox_outcome *o = r->outcome;
     r->has_totals = true;
-    o->wall_ns = p->wall_ns;
-    o->user_ns = p->user_ns;
-    o->system_ns = p->system_ns;
-    o->peak_memory_bytes = p->peak_memory_bytes;
-    o->written_bytes = p->written_bytes;
+    outcome_note_totals(r->outcome, p);
 }
 
 static void note_exit(struct run *r, const struct control_packet *p)
@@ -359,30 +354,10 @@ static void note_casualty(struct run *r, const struct control_packet *p, const c
     notices_say(&r->notices, line, name, p->text_size);
 }
 
-/* What to do next, when the sandbox's kernel has said only what is wrong. */
-static const char *advice(int status)
-{
-    switch (status) {
-    case 126:
-        return "give a program or script that can be executed";
-    case 127:
-        return "give its path in the sandbox, or an image that has it";
-    default:
-        return "check the options";
-    }
-}
-
 static void note_failure(struct run *r, const struct control_packet *p, const char *text)
 {
-    struct sandbox_outcome *o = r->outcome;
     r->is_ended_by_us = false;
-    o->cause = SANDBOX_NOT_STARTED;
-    o->words[0] = '\0';
-    o->exit_status = p->value >= 125 && p->value <= 127 ? p->value : SANDBOX_STATUS_FAILED;
-    size_t size = text_line(text, p->text_size, o->message.text, sizeof(o->message.text) - 64);
-    if (!strchr(o->message.text, ';'))
-        snprintf(o->message.text + size, sizeof(o->message.text) - size, "; %s",
-                 advice(o->exit_status));
+    outcome_note_failure(r->outcome, p->value, text, p->text_size);
     start_leaving(r);
 }
 

@@ -12,8 +12,7 @@
 /* A starter may be stopped; one that runs answers at once. */
 #define ANSWER_MS 10000
 
-static int explain_connect(struct registry *r, const char *name, int error,
-                           struct sandbox_error *e)
+static int explain_connect(struct registry *r, const char *name, int error, struct sandbox_error *e)
 {
     char *record = NULL;
     if (error != -ENOENT && error != -ECONNREFUSED)
