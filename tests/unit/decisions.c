@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sandbox/decisions.h"
+#include "tests/harness/harness.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <utime.h>
+
+static struct sandbox_error error;
+
+/* A registry in the case's own directory, where the sandbox `name` was entered. */
+static struct registry own_registry(const char *name)
+{
+    struct registry r = REGISTRY_CLOSED;
+    mkdir("runtime", 0700);
+    r.folder = open("runtime", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    snprintf(r.path, sizeof(r.path), "runtime");
+    snprintf(r.name, sizeof(r.name), "%s", name);
+    return r;
+}
+
+static size_t count_files(off_t *ret_largest)
+{
+    size_t count = 0;
+    struct stat st;
+    char path[512];
+    const struct dirent *e;
+    DIR *dir = opendir("runtime/egress");
+    while (dir && (e = readdir(dir))) {
+        snprintf(path, sizeof(path), "runtime/egress/%s", e->d_name);
+        if (e->d_name[0] == '.' || stat(path, &st) < 0)
+            continue;
+        count++;
+        if (ret_largest)
+            *ret_largest = MAX(*ret_largest, st.st_size);
+    }
+    if (dir)
+        closedir(dir);
+    return count;
+}
+
+static char *read_file(const struct decisions *d)
+{
+    static char text[65536];
+    char path[512];
+    snprintf(path, sizeof(path), "runtime/egress/%s", d->name);
+    int fd = open(path, O_RDONLY);
+    ssize_t n = read(fd, text, sizeof(text) - 1);
+    close(fd);
+    text[MAX(n, (ssize_t)0)] = '\0';
+    return text;
+}
+
+TEST(only_lines_are_taken)
+{
+    struct registry r = own_registry("one");
+    struct decisions d;
+    char big[DECISIONS_LINE_MAX_BYTES + 1];
+    ASSERT_EQ(decisions_open(&d, &r, &error), 0);
+    static const char *const wrong[] = {"", "{", "x", "{\n}", "{\x1b}", "{\xc3\xa4}", "{} ", " {}"};
+    for (size_t i = 0; i < ARRAY_SIZE(wrong); i++)
+        EXPECT_TRUE(!decisions_add(&d, wrong[i], strlen(wrong[i])));
+    memset(big, ' ', sizeof(big));
+    big[0] = '{';
+    big[sizeof(big) - 1] = '}';
+    EXPECT_TRUE(!decisions_add(&d, big, sizeof(big)));
+    EXPECT_TRUE(decisions_add(&d, "{}", 2));
+    EXPECT_STR(read_file(&d), "{}\n");
+    decisions_close(&d);
+}
+
+TEST(it_turns_over_and_never_grows)
+{
+    struct registry r = own_registry("one");
+    struct decisions d;
+    char line[1000];
+    off_t largest = 0;
+    ASSERT_EQ(decisions_open(&d, &r, &error), 0);
+    memset(line, 'x', sizeof(line));
+    line[0] = '{';
+    line[sizeof(line) - 1] = '}';
+    for (int i = 0; i < 3 * DECISIONS_FILE_MAX_BYTES / 1000; i++)
+        EXPECT_TRUE(decisions_add(&d, line, sizeof(line)));
+    EXPECT_EQ(count_files(&largest), 2);
+    EXPECT_LE(largest, DECISIONS_FILE_MAX_BYTES);
+    EXPECT_GT(largest, DECISIONS_FILE_MAX_BYTES - 1100);
+    decisions_close(&d);
+    EXPECT_EQ(count_files(NULL), 2);
+}
+
+TEST(without_a_policy)
+{
+    struct registry r = own_registry("one");
+    struct decisions d;
+    ASSERT_EQ(decisions_open(&d, &r, &error), 0);
+    decisions_add_denied(&d, 0, 0, "a\"\n\x1b.test", 9);
+    decisions_add_denied(&d, IPPROTO_TCP, 443, "192.0.2.1", 9);
+    decisions_add_denied(&d, IPPROTO_UDP, 53, "2001:db8::1", 11);
+    const char *text = read_file(&d);
+    EXPECT_TRUE(strstr(text, "\"name\":\"a\\\"\\\\n\\\\x1b.test\",\"reason\":\"no_policy\"") !=
+                NULL);
+    EXPECT_TRUE(strstr(text, "\"proto\":\"tcp\",\"dst\":\"192.0.2.1\",\"port\":443") != NULL);
+    EXPECT_TRUE(strstr(text, "start it with --allow 192.0.2.1:443\"") != NULL);
+    EXPECT_TRUE(strstr(text, "\"proto\":\"udp\"") != NULL);
+    EXPECT_TRUE(strstr(text, "start it with --allow [2001:db8::1]:53\"") != NULL);
+    decisions_close(&d);
+}
+
+/* A kernel that was taken over may say as much as it likes. */
+TEST(a_flood_is_counted)
+{
+    struct registry r = own_registry("one");
+    struct decisions d;
+    unsigned long long folded = 0;
+    size_t lines = 0;
+    ASSERT_EQ(decisions_open(&d, &r, &error), 0);
+    for (int i = 0; i < 5 * DECISIONS_DENIED_PER_S; i++)
+        decisions_add_denied(&d, 0, 0, "a.test", 6);
+    decisions_close(&d);
+    for (char *line = strtok(read_file(&d), "\n"); line; line = strtok(NULL, "\n")) {
+        const char *count = strstr(line, "\"count\":");
+        if (count)
+            folded += strtoull(count + 8, NULL, 10);
+        else
+            lines++;
+    }
+    EXPECT_EQ(lines + folded, 5 * DECISIONS_DENIED_PER_S);
+    EXPECT_GE(folded, 1);
+}
+
+static void leave_old(int i)
+{
+    char path[64];
+    const struct utimbuf old = {1, 1};
+    snprintf(path, sizeof(path), "runtime/egress/%d.old", 1000 + i);
+    close(open(path, O_WRONLY | O_CREAT, 0600));
+    utime(path, &old);
+}
+
+TEST(each_start_sweeps)
+{
+    struct registry r = own_registry("one");
+    struct decisions d;
+    ASSERT_EQ(decisions_open(&d, &r, &error), 0);
+    for (int i = 0; i < 100; i++)
+        leave_old(i);
+    for (int i = 0; i < 50; i++)
+        decisions_sweep(&d);
+    EXPECT_EQ(count_files(NULL), 1);
+    decisions_close(&d);
+}
+
+/* Those that are young: the newest 32 stay. */
+TEST(so_many_are_kept)
+{
+    struct registry r = own_registry("one");
+    struct decisions d[DECISIONS_KEPT_MAX + 5];
+    const struct utimbuf old = {1, 1};
+    char path[512];
+    for (size_t i = 0; i < ARRAY_SIZE(d); i++) {
+        ASSERT_EQ(decisions_open(&d[i], &r, &error), 0);
+        snprintf(path, sizeof(path), "runtime/egress/%s", d[i].name);
+        utime(path, &old);
+    }
+    for (int i = 0; i < 20; i++)
+        decisions_sweep(&d[ARRAY_SIZE(d) - 1]);
+    EXPECT_EQ(count_files(NULL), ARRAY_SIZE(d)); /* all run */
+    for (size_t i = 0; i + 1 < ARRAY_SIZE(d); i++)
+        decisions_close(&d[i]);
+    for (int i = 0; i < 20; i++)
+        decisions_sweep(&d[ARRAY_SIZE(d) - 1]);
+    EXPECT_EQ(count_files(NULL), DECISIONS_KEPT_MAX);
+    decisions_close(&d[ARRAY_SIZE(d) - 1]);
+}
