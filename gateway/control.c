@@ -72,21 +72,21 @@ static int read_document(int fd, struct buf *ret)
     return n < 0 ? -errno : 0;
 }
 
-/* What was set up at the start, and would have to be again. */
+/* What was set up at the start would have to be again. */
 static int check_change(const struct policy_document *d, struct policy_error *e)
 {
-    const char *what = NULL;
-    if (!policy_resolvers_are_same(gateway.document, d))
-        what = "/dns/resolvers: a running sandbox keeps its name servers; leave them as they were, "
-               "or start it again";
-    else if (!policy_secrets_are_same(gateway.document, d))
-        what = "/secrets: a running sandbox keeps its secrets, and where they may go; leave them "
-               "as they were, or start it again";
+    const char *place = policy_find_lasting_change(gateway.document, d);
+    if (place)
+        snprintf(e->text, sizeof(e->text),
+                 "%s: can't be changed while the sandbox runs; leave it as it was, or start it "
+                 "again",
+                 place);
     else if (retired_count == RETIRED_MAX)
-        what = "connections are open that many policies ago allowed; end some, or start it again";
-    if (what)
-        snprintf(e->text, sizeof(e->text), "%s", what);
-    return what ? -EOPNOTSUPP : 0;
+        snprintf(e->text, sizeof(e->text),
+                 "connections are open that were allowed %d policies ago; end some, or start it "
+                 "again",
+                 RETIRED_MAX);
+    return place || retired_count == RETIRED_MAX ? -EOPNOTSUPP : 0;
 }
 
 /* Frees those of which nothing is left that may refer to them. */

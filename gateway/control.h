@@ -5,7 +5,7 @@
  *
  * A new policy is taken whole or not at all. When it is told to be in force, every flow was judged
  * by it, and none that it does not allow is open. What a flow borrows of a policy is valid to the
- * flow's end. Not to be changed while a sandbox runs: the resolvers, and the secrets.
+ * flow's end. What can't be changed while a sandbox runs: lib/policy/same.h.
  */
 #pragma once
 

@@ -59,7 +59,7 @@ static bool is_same_use(const struct policy_secret *a, const struct policy_secre
            a->scrub == b->scrub;
 }
 
-bool policy_secrets_are_same(const struct policy_document *a, const struct policy_document *b)
+static bool have_same_secrets(const struct policy_document *a, const struct policy_document *b)
 {
     bool is_same = a->secret_count == b->secret_count;
     for (size_t i = 0; is_same && i < a->secret_count; i++)
@@ -68,8 +68,57 @@ bool policy_secrets_are_same(const struct policy_document *a, const struct polic
     return is_same;
 }
 
-bool policy_resolvers_are_same(const struct policy_document *a, const struct policy_document *b)
+static bool have_same_resolvers(const struct policy_document *a, const struct policy_document *b)
 {
     return are_same_bytes(a->dns.resolvers, a->dns.resolver_count * sizeof(*a->dns.resolvers),
                           b->dns.resolvers, b->dns.resolver_count * sizeof(*b->dns.resolvers));
+}
+
+static bool have_same_roots(const struct policy_document *a, const struct policy_document *b)
+{
+    return are_same_texts(a->tls.extra_ca_pem, a->tls.extra_ca_count, b->tls.extra_ca_pem,
+                          b->tls.extra_ca_count);
+}
+
+static bool have_same_authority(const struct policy_document *a, const struct policy_document *b)
+{
+    return a->tls.installs_ca == b->tls.installs_ca;
+}
+
+static bool is_same_host(const struct policy_host *a, const struct policy_host *b)
+{
+    if (a->kind != b->kind)
+        return false;
+    return a->kind == POLICY_HOST_NAME ? !strcmp(a->name, b->name)
+                                       : IN6_ARE_ADDR_EQUAL(&a->address, &b->address);
+}
+
+/* Nobody who only means to add a rule shall go past a proxy by leaving it out. */
+static bool have_same_proxy(const struct policy_document *a, const struct policy_document *b)
+{
+    const struct policy_upstream *x = a->upstream, *y = b->upstream;
+    if (!x || !y)
+        return x == y;
+    return x->type == y->type && is_same_host(&x->host, &y->host) && x->port == y->port &&
+           is_same_text(x->username, y->username) &&
+           is_same_text(x->password_ref, y->password_ref) &&
+           are_same_patterns(&x->no_proxy, &y->no_proxy) &&
+           x->resolves_remotely == y->resolves_remotely;
+}
+
+const char *policy_find_lasting_change(const struct policy_document *a,
+                                       const struct policy_document *b)
+{
+    static const struct {
+        const char *place;
+        bool (*is_same)(const struct policy_document *a, const struct policy_document *b);
+    } rows[] = {
+        {"/dns/resolvers", have_same_resolvers},  {"/tls/extra_ca_pem", have_same_roots},
+        {"/tls/install_ca", have_same_authority}, {"/upstream", have_same_proxy},
+        {"/secrets", have_same_secrets},
+    };
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
+        if (!rows[i].is_same(a, b))
+            return rows[i].place;
+    return NULL;
 }

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Whether two documents say the same, for what can't be changed while a sandbox runs.
+ * What of a document holds for as long as a sandbox runs, as it was set up at the start: name
+ * servers, roots and the authority of TLS, the proxy, secrets.
  */
 #pragma once
 
 #include "lib/policy/document.h"
 
-bool policy_resolvers_are_same(const struct policy_document *a, const struct policy_document *b);
-
-/* All that is said of each secret, in the same order. */
-bool policy_secrets_are_same(const struct policy_document *a, const struct policy_document *b);
+/* The place of what is other in b than in a, "/secrets"; NULL: nothing. */
+const char *policy_find_lasting_change(const struct policy_document *a,
+                                       const struct policy_document *b);

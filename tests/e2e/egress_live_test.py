@@ -251,8 +251,8 @@ class Update(Live):
         say("held.append(tcp(look('api.good.test')[0]))")
         for text, pattern in ((b'{"version": 1,\n "rules": [], "rulez": 1}', "line 2, column .*rulez"), (b"{", "line 1"),
                               (b"", "policy: -: "), (b" " * 300000, "write at most"),
-                              (self.document(upstream={"type": "socks5", "address": "p.test:1"}).encode(), "/upstream"),
-                              (self.document(dns={"resolvers": ["9.9.9.9"]}).encode(), "/dns/resolvers")):
+                              (self.document(tls={"client_certs": [{"host": "a.test", "cert_ref": "A", "key_ref": "B"}]})
+                               .encode(), "client_certs|/tls")):
             with self.subTest(text[:30]):
                 self.expect_refused(glovebox("policy", "set", self.name, "-", input=text), pattern, 1)
         self.assertEqual(say("[get(held[0]), by_name('git.good.test'), by_name('evil.test')]"),
@@ -292,14 +292,27 @@ class Update(Live):
     def test_it_is_in_the_log(self):
         self.open(*self.ALL)
         self.set()
-        self.set(upstream={"type": "socks5", "address": "p.test:1"})
-        self.assertEqual([(d["gen"], d["decision"], "/upstream" in d.get("error", "")) for d in self.decisions("update")],
+        self.set(dns={"resolvers": ["9.9.9.9"]})
+        self.assertEqual([(d["gen"], d["decision"], "/dns/resolvers" in d.get("error", "")) for d in self.decisions("update")],
                          [(2, "allow", False), (2, "deny", True)])
 
-    def test_secrets_stay_as_they_were(self):
-        self.open(*self.ALL)
-        self.expect_refused(self.set(domain("api.good.test"), secrets={
-            "A": {"source": {"env": "A"}, "allow": {"hosts": ["api.good.test"]}}}), "/secrets", 1)
+    def test_j9_what_was_set_up_at_the_start_stays(self):
+        secret = {"A": {"source": {"env": "A_SECRET"}, "allow": {"hosts": ["api.good.test"]}}}
+        proxy = {"type": "socks5", "address": "45.33.32.10:1080"}
+        with_both = dict(secrets=secret, upstream=proxy)
+        os.environ["A_SECRET"] = "a-value-that-nobody-knows"
+        self.addCleanup(os.environ.pop, "A_SECRET")
+        self.open("--policy", self.path("p", self.document(domain("api.good.test"), **with_both)))
+        other = {"A": {"source": {"env": "A_SECRET"}, "allow": {"hosts": ["evil.test"]}}}
+        for rest, place in (({}, "/upstream"), ({"secrets": secret}, "/upstream"), ({"upstream": proxy}, "/secrets"),
+                            ({"upstream": proxy, "secrets": other}, "/secrets"),
+                            ({"upstream": {**proxy, "address": "45.33.32.10:1081"}, "secrets": secret}, "/upstream"),
+                            ({**with_both, "dns": {"resolvers": ["9.9.9.9"]}}, "/dns/resolvers"),
+                            ({**with_both, "tls": {"install_ca": False}}, "/tls/install_ca")):
+            with self.subTest(place):
+                self.expect_refused(self.set(domain("evil.test"), **rest), f"{place}: can't be changed while", 1)
+        self.expect(self.set(domain("git.good.test"), **with_both), out=b"generation 2 is in force\n")
+        self.expect(self.set(domain("git.good.test"), **with_both), out=b"generation 3 is in force\n")
 
     def test_who_has_none_gets_none(self):
         self.expect_refused(self.set(), "no sandbox of this name is running")
