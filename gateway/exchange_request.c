@@ -101,7 +101,8 @@ static int apply(struct exchange *x, struct exchange_fields *fields,
         exchange_fields_remove(fields, t->remove[i]);
     for (size_t i = 0; i < t->set_count && r == 0; i++)
         r = set_field(x, fields, &t->set[i]);
-    x->scrub = MAX(x->scrub, t->scrub);
+    if (x->has_secrets)
+        x->scrub = MAX(x->scrub, t->scrub);
     return r;
 }
 

@@ -193,6 +193,18 @@ TEST(G11_values_are_taken_out_of_responses)
     EXPECT_HAS(said_to_guest, "0\r\nX-End: ghp_placeholderA\r\n\r\nHTTP/1.1 200 OK\r\n");
 }
 
+TEST(G11_a_field_that_is_named_after_a_value_is_left_out)
+{
+    static const char *const odd[] = {"KEY",   "ghp_placeholderA", "real-secret-value.1",
+                                      "OTHER", "sk-placeholderBB", "other-value-22",
+                                      NULL};
+    struct scene s = tls;
+    s.secrets = odd;
+    talk(&s, ">" HEAD "\r\n",
+         "<HTTP/1.1 200 OK\r\nX-real-secret-value.1: a\r\nB: c\r\nContent-Length: 0\r\n\r\n", NULL);
+    EXPECT_STR(said_to_guest.data, "HTTP/1.1 200 OK\r\nB: c\r\nContent-Length: 0\r\n\r\n");
+}
+
 TEST(G11_a_client_of_1_0_gets_them_taken_out_too)
 {
     talk(&tls, ">GET /v1/ HTTP/1.0\r\nHost: api.good.test\r\n\r\n",
