@@ -63,7 +63,8 @@ TEST(other_protocols_are_known_at_once)
     expect("PRI * HTTP/2.0\r\n", FLIGHT_OTHER);
     expect("x", FLIGHT_OTHER);
     expect(" GET / HTTP/1.1\r\n", FLIGHT_OTHER);
-    EXPECT_EQ(take_whole("\0\0\0\x08\x04\xd2\x16\x2f", 8), FLIGHT_OTHER); /* Postgres asks for TLS */
+    EXPECT_EQ(take_whole("\0\0\0\x08\x04\xd2\x16\x2f", 8),
+              FLIGHT_OTHER); /* Postgres asks for TLS */
 }
 
 TEST(words_that_no_method_begins_with_are_told_apart_whole)
@@ -116,4 +117,3 @@ TEST(more_than_it_keeps)
     EXPECT_TRUE(f.bytes.size <= FLIGHT_MAX_BYTES);
     flight_done(&f);
 }
-
