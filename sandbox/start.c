@@ -95,14 +95,21 @@ static bool make_terminal(struct sandbox *s, struct ends *ends)
     return s->input >= 0;
 }
 
+/* The kernel waits on neither end: all other tasks would wait with it. */
+static bool make_stream(int *ret_ours, int *ret_theirs, bool we_read)
+{
+    return make_pipe(ret_ours, ret_theirs, we_read) && set_nonblocking(*ret_theirs);
+}
+
 static bool make_streams(const struct sandbox_spec *spec, struct sandbox *s, struct ends *ends)
 {
     if (spec->tty)
         return make_terminal(s, ends);
-    if (!make_pipe(&s->input, &ends->input, false) || !make_pipe(&s->output, &ends->output, true))
+    if (!make_stream(&s->input, &ends->input, false) ||
+        !make_stream(&s->output, &ends->output, true))
         return false;
     if (!spec->join_output)
-        return make_pipe(&s->errors, &ends->errors, true);
+        return make_stream(&s->errors, &ends->errors, true);
     ends->errors = fcntl(ends->output, F_DUPFD_CLOEXEC, 0);
     return ends->errors >= 0;
 }

@@ -9,6 +9,7 @@ One line a case: "ok NAME", "FAIL NAME" (with the reason above it), "skip NAME: 
 import hashlib
 import json
 import os
+import select
 import random
 import re
 import resource
@@ -110,6 +111,18 @@ class Streams(Case):
     def test_program_that_closes_its_input_and_goes_on(self):
         self.expect(run("--", "sh", "-c", "exec <&-; sleep 0.5; echo end", input=b"x" * 1_000_000),
                     0, b"end\n", b"")
+
+    def test_a_program_that_waits_for_its_input_stops_no_other(self):
+        process = self.start("sh", "-c", "(sleep 0.1; echo other) & cat")
+        self.assertTrue(select.select([process.stdout], [], [], LIMIT)[0])
+        self.assertEqual(process.stdout.readline(), b"other\n")
+        process.stdin.close()
+        self.assertEqual(process.wait(LIMIT), 0)
+
+    def test_a_program_whose_output_nobody_reads_stops_no_other(self):
+        process = self.start("sh", "-c", "yes & sleep 0.5; echo other >&2; kill $!")
+        self.assertTrue(select.select([process.stderr], [], [], LIMIT)[0])
+        self.assertEqual(process.stderr.readline(), b"other\n")
 
     def test_nothing_is_held_back(self):
         process = self.start("--", "sh", "-c", "echo ask; read x; echo got $x; read y")
