@@ -51,6 +51,7 @@
 
 /* ---- sockets ---- */
 #define LIMIT_SOCKETS        131072      /* ENFILE */
+#define LIMIT_UDP_PEERS      4096        /* lost; addresses outside that UDP sockets send to */
 #define LIMIT_SOCKET_BYTES   (128 << 20) /* EAGAIN; in all queues of all sockets */
 #define LIMIT_SOCKET_BUFFER  (4 << 20)   /* of one: net.core.wmem_max, rmem_max */
 #define LIMIT_SOCKET_BACKLOG 4096        /* of one: net.core.somaxconn */

@@ -4,6 +4,7 @@
 
 #include "kernel/core/kernel.h"
 #include "kernel/net/outbound.h"
+#include "kernel/net/udp_outside.h"
 #include "kernel/proc/process.h"
 
 #include <stdio.h>
@@ -64,6 +65,7 @@ static void end_channel(const char *why)
         r->done(r, ENETUNREACH, NULL, HOSTFD_NONE);
     }
     outbound_cut_all();
+    udp_outside_cut_all();
 }
 
 /* ---- sending ---- */
@@ -138,26 +140,42 @@ int gateway_resolve(struct gateway_request *r, const uint8_t *query, size_t size
     return send_request(r, &m);
 }
 
-int gateway_connect(struct gateway_request *r, const struct inet_endpoint *to,
+int gateway_connect(struct gateway_request *r, uint8_t protocol, const struct inet_endpoint *to,
                     const struct thread *t)
 {
     struct gateway_message m = {.packet = {.type = GATEWAY_CONNECT,
+                                           .protocol = protocol,
                                            .address = to->address,
                                            .port = to->port,
-                                           .pid = t->process->pid}};
-    memcpy(m.packet.program, t->name, strnlen(t->name, sizeof(m.packet.program)));
+                                           .pid = t ? t->process->pid : 0}};
+    if (t)
+        memcpy(m.packet.program, t->name, strnlen(t->name, sizeof(m.packet.program)));
     return send_request(r, &m);
+}
+
+static void send_close(struct gateway_message *m)
+{
+    if (!hostfd_is_open(watch.fd))
+        return;
+    /* A flow that the gateway believes open for ever must not be. */
+    if (send_message(m) < 0)
+        end_channel("could not be told of a connection's end, for want of memory");
 }
 
 void gateway_close(uint64_t id, bool is_reset)
 {
     struct gateway_message m = {
         .packet = {.type = GATEWAY_CLOSE, .id = id, .error = is_reset ? ECONNRESET : 0}};
-    if (!hostfd_is_open(watch.fd))
-        return;
-    /* A flow that the gateway believes open for ever must not be. */
-    if (send_message(&m) < 0)
-        end_channel("could not be told of a connection's end, for want of memory");
+    send_close(&m);
+}
+
+void gateway_close_datagrams(uint64_t id, uint64_t tx, uint64_t rx)
+{
+    const struct gateway_counts counts = {tx, rx};
+    struct gateway_message m = {
+        .packet = {.type = GATEWAY_CLOSE, .id = id, .data_size = sizeof(counts)}};
+    memcpy(m.data, &counts, sizeof(counts));
+    send_close(&m);
 }
 
 void gateway_cancel(struct gateway_request *r)
@@ -212,6 +230,10 @@ static void take_message(const struct gateway_message *m, struct hostfd fd)
 {
     if (m->packet.type == GATEWAY_NETWORK) {
         has_v6 = m->packet.has_v6;
+        hostfd_close(&fd);
+        return;
+    }
+    if (m->packet.type == GATEWAY_RESET && udp_outside_cut(m->packet.id)) {
         hostfd_close(&fd);
         return;
     }

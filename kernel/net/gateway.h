@@ -45,7 +45,8 @@ bool gateway_has_v6(void);
  * more); -EADDRNOTAVAIL: too many requests are without an answer; -ENOMEM.
  */
 int gateway_resolve(struct gateway_request *r, const uint8_t *query, size_t size);
-int gateway_connect(struct gateway_request *r, const struct inet_endpoint *to,
+/* protocol: IPPROTO_TCP or IPPROTO_UDP; t: who wants to, or NULL. */
+int gateway_connect(struct gateway_request *r, uint8_t protocol, const struct inet_endpoint *to,
                     const struct thread *t);
 
 /* r will not be done any more. Nothing happens when it is no request under way. */
@@ -56,3 +57,5 @@ void gateway_catch_up(void);
 
 /* The connection that came with request `id` was closed; is_reset: it is to be cut off. */
 void gateway_close(uint64_t id, bool is_reset);
+/* So was one of UDP, through which so many bytes went. */
+void gateway_close_datagrams(uint64_t id, uint64_t tx, uint64_t rx);

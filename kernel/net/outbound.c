@@ -161,7 +161,7 @@ int outbound_begin(struct tcp_socket *t, const struct thread *thread)
     o->request.done = on_connected;
     list_init(&o->link);
     list_init(&o->request.link);
-    int r = gateway_connect(&o->request, &t->inet.remote, thread);
+    int r = gateway_connect(&o->request, IPPROTO_TCP, &t->inet.remote, thread);
     if (r < 0) {
         free(o);
         return r;

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * UDP between sockets of one sandbox: udp(7). A datagram lies in its receiver's queue at once, or
- * is lost: when nobody is bound there, or the receiver's buffer is full.
+ * is lost: when nobody is bound there, or the receiver's buffer is full. To the outside:
+ * udp_outside.h.
  */
-#include "kernel/net/inet.h"
 #include "kernel/net/resolver.h"
+#include "kernel/net/udp_outside.h"
 
 #include <linux/sockios.h>
 #include <netinet/ip.h>
@@ -17,10 +18,11 @@ static const struct socket_ops udp_ops;
 
 int udp_create(int family, struct socket **ret)
 {
-    struct socket *s = socket_new(sizeof(struct inet_socket), &udp_ops, family, SOCK_DGRAM);
+    struct socket *s = socket_new(sizeof(struct udp_socket), &udp_ops, family, SOCK_DGRAM);
     if (!s)
         return socket_new_error(-ENOBUFS);
     list_init(&inet_of(s)->port_link);
+    udp_outside_init(udp_of(s));
     *ret = s;
     return 0;
 }
@@ -29,6 +31,7 @@ int udp_create(int family, struct socket **ret)
 
 static void disconnect(struct inet_socket *i)
 {
+    udp_outside_end(udp_of(&i->socket), NULL);
     i->socket.state = SOCKET_IDLE;
     i->remote = (struct inet_endpoint){.port = 0};
     if (!i->address_chosen)
@@ -75,6 +78,7 @@ static int udp_connect(struct socket *s, struct thread *t, const struct net_addr
     i->local.address = source;
     i->remote = remote;
     s->state = SOCKET_CONNECTED;
+    udp_outside_end(udp_of(s), &remote); /* nobody else is heard any more */
     return 0;
 }
 
@@ -132,14 +136,14 @@ static int choose_destination(struct inet_socket *i, const struct net_address *t
     return 0;
 }
 
-static void enqueue(struct socket *to, struct message *m)
+void udp_enqueue(struct socket *to, struct message *m)
 {
     m->time_ns = clock_realtime_ns();
     message_queue_append(&to->receive, m);
     socket_wake(to, SOCKET_READABLE);
 }
 
-static bool has_room(const struct socket *to, const struct message *m)
+bool udp_has_room(const struct socket *to, const struct message *m)
 {
     return to->receive.count == 0 || to->receive.charge + message_memory(m) <= to->receive_buffer;
 }
@@ -155,14 +159,13 @@ static void give_answer(struct socket *s, const struct resolver_ends *ends, cons
     reply->end = size;
     reply->source = ends->destination;
     reply->destination = ends->source;
-    if (has_room(s, reply))
-        enqueue(s, reply);
+    if (udp_has_room(s, reply))
+        udp_enqueue(s, reply);
     else
         message_free(reply);
 }
 
-/* As the ICMP message that comes back from a port where nobody is. */
-static void tell_unreachable(struct inet_socket *i, const struct inet_endpoint *where)
+void udp_tell_error(struct inet_socket *i, const struct inet_endpoint *where, int error)
 {
     bool connected = i->socket.state == SOCKET_CONNECTED;
     if (!where->port || (connected && !inet_is_same(&i->remote, where)))
@@ -170,7 +173,7 @@ static void tell_unreachable(struct inet_socket *i, const struct inet_endpoint *
     bool wants = connected || inet_option(i, IPPROTO_IP, IP_RECVERR) ||
                  inet_option(i, IPPROTO_IPV6, IPV6_RECVERR);
     if (wants)
-        socket_fail(&i->socket, ECONNREFUSED);
+        socket_fail(&i->socket, error);
 }
 
 /* Takes m over. */
@@ -183,12 +186,12 @@ static void deliver(struct inet_socket *i, struct message *m)
         return;
     }
     struct inet_socket *to = inet_find_receiver(SOCK_DGRAM, &m->source, &m->destination);
-    if (to && has_room(&to->socket, m)) {
-        enqueue(&to->socket, m);
+    if (to && udp_has_room(&to->socket, m)) {
+        udp_enqueue(&to->socket, m);
         return;
     }
     if (!to)
-        tell_unreachable(i, &m->destination);
+        udp_tell_error(i, &m->destination, ECONNREFUSED);
     message_free(m);
 }
 
@@ -224,9 +227,6 @@ static ssize_t udp_send(struct socket *s, struct uio *u, int flags, struct sendi
         r = choose_destination(i, out->to, &destination);
     if (r == 0)
         r = inet_route(i, &destination, &source.address);
-    /* Of UDP only questions to a name server leave the sandbox. */
-    if (r == 0 && inet_is_outside(&destination.address) && !inet_is_resolver(&destination))
-        r = -EACCES;
     if (r == 0)
         r = socket_take_error(s);
     if (r == 0 && (s->shutdown & SHUTDOWN_SEND))
@@ -246,8 +246,11 @@ static ssize_t udp_send(struct socket *s, struct uio *u, int flags, struct sendi
     m->source = source;
     m->destination = destination;
     stamp(i, m, out);
-    deliver(i, m);
-    return (ssize_t)size;
+    if (inet_is_outside(&destination.address) && !inet_is_resolver(&destination))
+        r = udp_outside_send(udp_of(s), m, out->thread, &out->wait);
+    else
+        deliver(i, m);
+    return r < 0 ? r : (ssize_t)size;
 }
 
 /* ---- receiving ---- */
@@ -296,6 +299,7 @@ static ssize_t udp_receive(struct socket *s, struct uio *u, int flags, struct re
     if (!(flags & MSG_PEEK)) {
         message_queue_remove(&s->receive, m);
         message_free(m);
+        udp_outside_resume(udp_of(s));
     }
     return error < 0 ? error : n;
 }
@@ -304,7 +308,7 @@ static ssize_t udp_receive(struct socket *s, struct uio *u, int flags, struct re
 
 static uint32_t udp_poll(struct socket *s, struct poll_table *table)
 {
-    uint32_t events = SOCKET_WRITABLE | EPOLLWRBAND;
+    uint32_t events = udp_of(s)->blocked_count ? 0 : SOCKET_WRITABLE | EPOLLWRBAND;
     if (s->error)
         events |= EPOLLERR;
     if (s->shutdown & SHUTDOWN_RECEIVE)
@@ -335,6 +339,7 @@ static void udp_describe(struct socket *s, struct net_socket_info *info)
 
 static void udp_release(struct socket *s)
 {
+    udp_outside_end(udp_of(s), NULL);
     message_queue_purge(&s->receive);
     inet_unbind(inet_of(s));
 }

@@ -9,17 +9,21 @@
  *
  *   CONNECT id, protocol,           kernel: a program wants to
  *           address, port, who
- *   CONNECTED id, error             gateway: it may not, or could not; or, error 0, a connected TCP
- *                                   socket comes with it, which is flow `id`
+ *   CONNECTED id, error             gateway: it may not, or could not; or, error 0, a connected
+ *                                   socket comes with it, which is flow `id`; of UDP with idle_s
  *   ACCEPTED id                     gateway, instead: one end of a pair of Unix stream sockets
  *                                   comes with it, the gateway is between flow `id` and its peer
  *   CLOSE id, error                 kernel: gives up the flow, or its wish for one. ECONNRESET: it
- *                                   is to be cut off
+ *                                   is to be cut off. Of UDP with struct gateway_counts
  *
  *   NETWORK has_v6                  gateway: whether IPv6 leads anywhere. The first that the kernel
  *                                   reads, and again whenever that has changed
  *
- * Of a flow that was ACCEPTED:
+ * Of a flow that is open:
+ *
+ *   RESET id                        gateway: was cut off, or its peer did
+ *
+ * Of one that was ACCEPTED:
  *
  *   STOP id                         gateway: has seen enough. The kernel writes nothing more into
  *                                   the pair, shuts its side of it down, and waits for
@@ -27,7 +31,6 @@
  *                                   in the pair comes before what is read from that
  *   FINISH id                       gateway: the peer has said its last, what is in the pair is
  *                                   all. Where a pair ends without this, the gateway has ended
- *   RESET id                        gateway: was cut off, or its peer did
  *
  * The gateway keeps a duplicate of each socket. The kernel chooses the ids, which rise. No more
  * than GATEWAY_OUTSTANDING_MAX of its requests are without an answer. The channel's end cuts every
@@ -86,12 +89,18 @@ struct gateway_packet {
     int32_t error; /* positive errno, or 0 */
     uint16_t port; /* host order */
     uint16_t data_size;
-    uint8_t protocol; /* IPPROTO_TCP */
+    uint8_t protocol; /* IPPROTO_TCP or IPPROTO_UDP */
     uint8_t has_v6;
     uint8_t unused[2];
     struct in6_addr address;           /* IPv4: a mapped one */
     int32_t pid;                       /* in the sandbox */
     char program[GATEWAY_PROGRAM_MAX]; /* a guest's bytes, not NUL-terminated when it is full */
+    uint32_t idle_s; /* after so long without a datagram the kernel is to close it */
+};
+
+/* CLOSE of UDP: bytes of datagrams, as the kernel has counted. */
+struct gateway_counts {
+    uint64_t tx, rx;
 };
 
 struct gateway_message {

@@ -13,10 +13,10 @@ static int refuse(struct policy_error *e, const char *pointer, const char *what)
     return -EOPNOTSUPP;
 }
 
-/* Whether it asks for other protocols than TCP by name. */
-static bool asks_for_datagrams(const struct policy_rule *r)
+/* Whether it asks for it by name. */
+static bool asks_for_icmp(const struct policy_rule *r)
 {
-    return r->is_allow && r->has_protocols && (r->protocols & ~(1u << POLICY_TCP));
+    return r->is_allow && r->has_protocols && (r->protocols & 1u << POLICY_ICMP);
 }
 
 static bool has_forward(const struct policy_rule *r)
@@ -43,7 +43,7 @@ static int check_rule(const struct policy_rule *r, size_t i, struct policy_error
     } rows[] = {
         {has_forward(r), "transforms", "requests are not forwarded to another host"},
         {r->dns_type_count > 0, "dns_types", "only addresses are looked up"},
-        {asks_for_datagrams(r), "proto", "only TCP is carried"},
+        {asks_for_icmp(r), "proto", "ICMP is not carried"},
     };
     char pointer[64];
     for (size_t n = 0; n < ARRAY_SIZE(rows); n++) {

@@ -293,19 +293,6 @@ class Addresses(Egress):
         done = run("--allow", "good.test", "--", "true", env={**os.environ, "XDG_CONFIG_HOME": self.folder})
         self.expect_refused(done, "floor-except: only /etc/glovebox/config")
 
-    def test_datagrams_stay(self):
-        code = f"""
-s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-s.connect(("{EVIL}", 443))
-def send():
-    try:
-        return s.send(b"x")
-    except OSError as e:
-        return errno.errorcode[e.errno]
-print(json.dumps([send(), s.getsockname()[0]]))
-"""
-        self.assertEqual(self.python(code, *self.policy({"to": "any"})), ["EACCES", "10.0.2.15"])
-
     def test_the_interface(self):
         code = f"""
 import subprocess
@@ -736,7 +723,7 @@ print(json.dumps([bad, s.recv(512)[3] & 15]))
         self.assertEqual(self.decisions("dns")[0]["name"], "a\"'%b.test")
 
 
-PACKET = struct.Struct("<IIQiHHBB2x16si16s")
+PACKET = struct.Struct("<IIQiHHBB2x16si16sI4x")
 RESOLVE, CONNECT, CLOSE, ANSWER, CONNECTED, READY, ACCEPTED, STOP, DIRECT, FINISH, RESET, NETWORK = range(1, 13)
 
 
@@ -771,15 +758,15 @@ class Channel(Case):
         process.wait()
 
     @staticmethod
-    def packet(kind, number, data=b"", version=3, size=None, address="::ffff:45.33.32.10", port=80):
-        return PACKET.pack(version, kind, number, 0, port, len(data) if size is None else size, 6, 0,
-                           socket.inet_pton(socket.AF_INET6, address), 7, b"\x1b[31m" * 3) + data
+    def packet(kind, number, data=b"", version=3, size=None, address="::ffff:45.33.32.10", port=80, protocol=6):
+        return PACKET.pack(version, kind, number, 0, port, len(data) if size is None else size, protocol, 0,
+                           socket.inet_pton(socket.AF_INET6, address), 7, b"\x1b[31m" * 3, 9) + data
 
     def test_what_is_no_message_ends_it(self):
         wrong = [[self.packet(RESOLVE, 1, b"x" * 20, version=1)], [self.packet(RESOLVE, 1, b"x" * 20, size=19)],
                  [self.packet(ANSWER, 1)], [self.packet(READY, 1)], [self.packet(77, 1)], [b"x"], [b"x" * 5000],
                  [self.packet(RESOLVE, 5, b"x" * 20), self.packet(RESOLVE, 5, b"x" * 20)], [self.packet(CONNECT, 0)],
-                 [self.packet(RESOLVE, 1, b"x" * 513)]]
+                 [self.packet(RESOLVE, 1, b"x" * 513)], [self.packet(CONNECT, 1, protocol=1)]]
         for messages in wrong:
             with self.subTest(messages[-1][:30]):
                 process, ours = self.open()
@@ -802,13 +789,13 @@ class Channel(Case):
             ours.send(self.packet(RESOLVE, number, query))
             self.assertEqual(PACKET.unpack(ours.recv(1000)[:PACKET.size])[1:3], (ANSWER, number))
         for address in ("::ffff:169.254.169.254", "::ffff:0.0.0.0", "::ffff:255.255.255.255", "::1", "::", "ff02::1"):
-            for port in (0, 25, 65535):
+            for port, protocol in ((0, 6), (25, 6), (65535, 6), (0, 17), (65535, 17)):
                 number += 1
-                ours.send(self.packet(CONNECT, number, address=address, port=port))
+                ours.send(self.packet(CONNECT, number, address=address, port=port, protocol=protocol))
                 kind, id_, error = PACKET.unpack(ours.recv(1000))[1:4]
                 self.assertEqual((kind, id_), (CONNECTED, number))
                 self.assertIn(error, (errno.EACCES, errno.ENETUNREACH))
-                ours.send(self.packet(CLOSE, number))
+                ours.send(self.packet(CLOSE, number, b"\xff" * (protocol - 1)))
         ours.shutdown(socket.SHUT_RDWR)
         self.assertEqual(process.wait(20), 0)
 
