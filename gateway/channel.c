@@ -76,6 +76,15 @@ void channel_send_connected(uint64_t id, int error, int fd)
     send_message(&m, error ? -1 : fd);
 }
 
+void channel_send_datagrams(uint64_t id, uint32_t idle_s, int fd)
+{
+    const struct gateway_message m = {
+        .packet = {
+            .version = GATEWAY_VERSION, .type = GATEWAY_CONNECTED, .id = id, .idle_s = idle_s}};
+    outstanding--;
+    send_message(&m, fd);
+}
+
 static void send_about(enum gateway_type type, uint64_t id, int fd)
 {
     const struct gateway_message m = {
@@ -118,6 +127,24 @@ static void begin_request(const struct gateway_packet *p)
     outstanding++;
 }
 
+static void take_connect(const struct gateway_packet *p)
+{
+    begin_request(p);
+    if (p->protocol != IPPROTO_TCP && p->protocol != IPPROTO_UDP)
+        gateway_fail("the kernel asked for protocol %u", p->protocol);
+    flows_connect(p);
+}
+
+static void take_close(const struct gateway_message *m)
+{
+    struct gateway_counts counts;
+    bool is_counted = m->packet.data_size == sizeof(counts);
+    memcpy(&counts, m->data, sizeof(counts));
+    /* Of a wish that has had no answer it takes the place of one. */
+    if (flows_close(m->packet.id, m->packet.error != 0, is_counted ? &counts : NULL))
+        outstanding--;
+}
+
 static void take_message(const struct gateway_message *m)
 {
     switch (m->packet.type) {
@@ -128,13 +155,10 @@ static void take_message(const struct gateway_message *m)
         questions_take(m->packet.id, m->data, m->packet.data_size);
         return;
     case GATEWAY_CONNECT:
-        begin_request(&m->packet);
-        flows_connect(&m->packet);
+        take_connect(&m->packet);
         return;
     case GATEWAY_CLOSE:
-        /* Of a wish that has had no answer it takes the place of one. */
-        if (flows_close(m->packet.id, m->packet.error != 0))
-            outstanding--;
+        take_close(m);
         return;
     default:
         gateway_fail("the kernel sent a message of type %u", m->packet.type);

@@ -19,6 +19,7 @@ void channel_send_network(bool has_v6);
 void channel_send_answer(uint64_t id, const uint8_t *answer, size_t size);
 /* fd: the connection, with error 0, or an end of a pair; stays the caller's. */
 void channel_send_connected(uint64_t id, int error, int fd);
+void channel_send_datagrams(uint64_t id, uint32_t idle_s, int fd);
 void channel_send_accepted(uint64_t id, int fd);
 /* Of an accepted flow. */
 void channel_send_stop(uint64_t id);

@@ -79,14 +79,14 @@ static bool has_more(const struct flow *f)
 }
 
 /* 0: connected or under way; or a positive errno. */
-static int open_peer(const struct in6_addr *to, uint16_t port, int *ret)
+static int open_peer(const struct in6_addr *to, uint16_t port, int type, int *ret)
 {
     struct sockaddr_in in = {.sin_family = AF_INET, .sin_port = htons(port)};
     struct sockaddr_in6 in6 = {.sin6_family = AF_INET6, .sin6_port = htons(port), .sin6_addr = *to};
     bool is_v4 = IN6_IS_ADDR_V4MAPPED(to);
     memcpy(&in.sin_addr, to->s6_addr + 12, sizeof(in.sin_addr));
     const struct sockaddr *a = is_v4 ? (const struct sockaddr *)&in : (const struct sockaddr *)&in6;
-    int fd = socket(a->sa_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, IPPROTO_TCP);
+    int fd = socket(a->sa_family, type | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
     if (fd < 0)
         return errno;
     if (connect(fd, a, is_v4 ? sizeof(in) : sizeof(in6)) < 0 && errno != EINPROGRESS) {
@@ -104,9 +104,12 @@ static int try_next(struct flow *f, struct attempt *a)
     const struct policy_upstream *proxy = gateway.document->upstream;
     const struct dial *d = &f->dial;
     a->candidate = f->dial.tried = f->dial.next++;
+    const uint16_t port = f->evidence.port;
     int error = d->has_proxy
-                    ? open_peer(&d->proxy, proxy->port, &a->watch.fd)
-                    : open_peer(&d->candidates[a->candidate], f->evidence.port, &a->watch.fd);
+                    ? open_peer(&d->proxy, proxy->port, SOCK_STREAM, &a->watch.fd)
+                    : open_peer(&d->candidates[a->candidate], port,
+                                f->evidence.protocol == POLICY_UDP ? SOCK_DGRAM : SOCK_STREAM,
+                                &a->watch.fd);
     if (error != 0)
         return error;
     a->until_ns = gateway_now_ns() + ATTEMPT_MS * NSEC_PER_MSEC;
@@ -114,6 +117,20 @@ static int try_next(struct flow *f, struct attempt *a)
     a->watch.ready = on_ready;
     watch_for(&a->watch, EPOLLOUT);
     return 0;
+}
+
+/* It leads to the peer. */
+static void use_attempt(struct attempt *a)
+{
+    struct flow *f = a->flow;
+    watch_for(&a->watch, 0);
+    f->peer = (struct watch){.fd = a->watch.fd};
+    a->watch.fd = -1;
+    close_attempts(f);
+    f->dial.tried = a->candidate;
+    f->dial.state = DIAL_DONE;
+    flow_set_deadline(f, INT64_MAX);
+    flow_connected(f);
 }
 
 static void wait_for_attempts(struct flow *f)
@@ -136,24 +153,13 @@ static void go_on(struct flow *f, int error)
         is_begun = now == 0;
         error = is_begun ? error : now;
     }
-    if (find_oldest(f))
+    /* Of UDP nothing more is to be waited for. */
+    if (is_begun && f->evidence.protocol == POLICY_UDP)
+        use_attempt(place);
+    else if (find_oldest(f))
         wait_for_attempts(f);
     else
         flow_fail(f, error);
-}
-
-/* It leads to the peer. */
-static void use_attempt(struct attempt *a)
-{
-    struct flow *f = a->flow;
-    watch_for(&a->watch, 0);
-    f->peer = (struct watch){.fd = a->watch.fd};
-    a->watch.fd = -1;
-    close_attempts(f);
-    f->dial.tried = a->candidate;
-    f->dial.state = DIAL_DONE;
-    flow_set_deadline(f, INT64_MAX);
-    flow_connected(f);
 }
 
 /* ---- a proxy ---- */

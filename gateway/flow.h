@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * One TCP connection of the sandbox, as flows.c, dial.c and between.c see it.
+ * One TCP connection of the sandbox, as flows.c, dial.c and between.c see it; or what one UDP
+ * socket exchanges with one peer, which is judged and dialled alike, and always handed over.
  *
  *   CONNECT --judged--+-- denied ---------------------------------------> EACCES
  *                     +-- allowed ---> dial.c --+-- error --------------> that error
@@ -57,12 +58,14 @@ struct flow {
     char name[POLICY_NAME_MAX_BYTES + 1]; /* it was allowed by; "": by address */
     char reason[POLICY_REASON_MAX_BYTES];
     bool would_deny;
+    bool is_counted; /* of UDP, by the kernel: tx and rx */
+    uint64_t tx, rx;
     bool is_answered; /* the kernel knows what became of its wish */
     int pid;
     char program[GATEWAY_PROGRAM_MAX + 1];
     struct dial dial;
-    struct watch peer;             /* the connection, when there is one */
-    struct between *between;       /* NULL: handed over, or not there yet */
+    struct watch peer;                      /* the connection, when there is one */
+    struct between *between;                /* NULL: handed over, or not there yet */
     int64_t since_ns, told_ns, deadline_ns; /* INT64_MAX: none */
 };
 

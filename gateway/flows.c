@@ -18,6 +18,7 @@ static struct list flows = {&flows, &flows};
 static struct list timed = {&timed, &timed};
 static struct list buried = {&buried, &buried};
 static struct map by_id;
+static size_t udp_count;
 static struct rate rate;
 
 /* ---- the log ---- */
@@ -35,6 +36,7 @@ struct log_entry flow_log_entry(const struct flow *f, const char *event)
                                                          : NULL;
     return (struct log_entry){
         .event = event,
+        .protocol = f->evidence.protocol,
         .flow = f->id,
         .name = name,
         .address = &f->evidence.address,
@@ -46,6 +48,11 @@ struct log_entry flow_log_entry(const struct flow *f, const char *event)
 }
 
 /* ---- making and unmaking ---- */
+
+static bool is_udp(const struct flow *f)
+{
+    return f->evidence.protocol == POLICY_UDP;
+}
 
 void flow_set_deadline(struct flow *f, int64_t at_ns)
 {
@@ -100,18 +107,21 @@ static struct flow *flow_new(const struct gateway_packet *p)
     memcpy(f->program, p->program, sizeof(p->program));
     f->since_ns = f->told_ns = gateway_now_ns();
     f->deadline_ns = INT64_MAX;
-    f->evidence = policy_flow_init(POLICY_TCP, &p->address, p->port);
+    enum policy_protocol protocol = p->protocol == IPPROTO_UDP ? POLICY_UDP : POLICY_TCP;
+    f->evidence = policy_flow_init(protocol, &p->address, p->port);
     if (!take_names(f) || map_set(&by_id, f->id, f) < 0) {
         flow_free(f);
         return NULL;
     }
     list_append(&flows, &f->link);
+    udp_count += is_udp(f);
     return f;
 }
 
 void flow_bury(struct flow *f)
 {
     map_remove(&by_id, f->id);
+    udp_count -= is_udp(f);
     dial_cancel(f);
     between_bury(f->between);
     watch_close(&f->peer);
@@ -131,11 +141,20 @@ static void reap(void)
 
 /* ---- the end ---- */
 
-/* Payload as the host's TCP counts it; what it still held for the peer is on its way. */
+/*
+ * Payload as the host's TCP counts it; what it still held for the peer is on its way. Of UDP the
+ * host counts nothing for a socket.
+ */
 static void count_bytes(const struct flow *f, struct log_entry *e)
 {
     struct tcp_info info = {0};
     socklen_t size = sizeof(info);
+    if (is_udp(f)) {
+        e->has_counts = f->is_counted;
+        e->guest_tx = f->tx;
+        e->guest_rx = f->rx;
+        return;
+    }
     if (getsockopt(f->peer.fd, IPPROTO_TCP, TCP_INFO, &info, &size) < 0)
         return;
     e->has_counts = true;
@@ -184,7 +203,7 @@ void flow_cut(struct flow *f)
     flow_cut_for(f, NULL);
 }
 
-bool flows_close(uint64_t id, bool is_reset)
+bool flows_close(uint64_t id, bool is_reset, const struct gateway_counts *counts)
 {
     struct flow *f = map_get(&by_id, id);
     if (!f)
@@ -193,6 +212,11 @@ bool flows_close(uint64_t id, bool is_reset)
     if (f->between && !is_reset) {
         between_guest_gone(f->between);
         return false;
+    }
+    if (counts && is_udp(f)) {
+        f->is_counted = true;
+        f->tx = counts->tx;
+        f->rx = counts->rx;
     }
     log_counts(f, "close", NULL);
     if (is_reset)
@@ -292,7 +316,10 @@ static bool has_more_to_show(const struct flow *f)
 void flow_connected(struct flow *f)
 {
     log_allowed(f, 0);
-    if (f->between) {
+    if (is_udp(f)) {
+        f->is_answered = true;
+        channel_send_datagrams(f->id, (uint32_t)gateway.document->limits.idle_udp_s, f->peer.fd);
+    } else if (f->between) {
         between_connected(f->between);
     } else if (has_more_to_show(f)) {
         between_begin(f);
@@ -304,12 +331,33 @@ void flow_connected(struct flow *f)
 
 /* ---- requests ---- */
 
+/* What the policy has besides rules and only TCP can be held to; NULL: nothing. */
+static const char *why_no_datagrams(const struct flow *f)
+{
+    const struct policy_upstream *proxy = gateway.document->upstream;
+    if (proxy && !(f->name[0] && policy_patterns_match(&proxy->no_proxy, f->name)))
+        return "the policy's proxy does not carry UDP";
+    return budget_is_set() ? "the policy's quotas and rates of bytes can't be held with UDP" : NULL;
+}
+
+static void judge_datagrams(struct flow *f, const struct policy_verdict *v)
+{
+    flow_allow(f, v);
+    const char *why = why_no_datagrams(f);
+    if (why)
+        flow_deny(f, "proto", why, NULL);
+    else
+        dial_begin(f);
+}
+
 static void judge(struct flow *f)
 {
     struct policy_verdict v;
     policy_judge(gateway.policy, &gateway.operator, & f->evidence, &v);
     if (v.action == POLICY_DENY) {
         flow_deny(f, v.reason, v.words, NULL);
+    } else if (is_udp(f)) {
+        judge_datagrams(f, &v);
     } else if (v.action == POLICY_WAIT || v.is_ambiguous) {
         between_begin(f);
     } else {
@@ -318,28 +366,33 @@ static void judge(struct flow *f)
     }
 }
 
-static bool has_room(void)
+/* The limit that f is beyond, or NULL. */
+static const char *find_limit(const struct flow *f)
 {
-    return by_id.count < MIN(gateway.document->limits.max_flows, (uint64_t)GATEWAY_FLOWS_MAX);
+    const struct policy_limits *l = &gateway.document->limits;
+    bool is_fast = !rate_take(&rate, l->max_new_per_s);
+    if (by_id.count > MIN(l->max_flows, (uint64_t)GATEWAY_FLOWS_MAX))
+        return "limit:max_flows";
+    if (is_udp(f) && udp_count > l->max_udp_peers)
+        return "limit:max_udp_peers";
+    return is_fast ? "limit:max_new_per_s" : budget_used_up();
 }
 
 void flows_connect(const struct gateway_packet *p)
 {
-    const char *used_up = budget_used_up();
-    bool is_full = !has_room();
-    bool is_fast = !rate_take(&rate, gateway.document->limits.max_new_per_s);
     struct flow *f = flow_new(p);
     if (!f) {
         channel_send_connected(p->id, ENOBUFS, -1);
         return;
     }
-    if (!used_up && !is_full && !is_fast) {
+    const char *limit = find_limit(f);
+    if (!limit) {
         judge(f);
         return;
     }
     struct log_entry e = flow_log_entry(f, "connect");
     e.is_decision = true;
-    e.reason = used_up ? used_up : is_full ? "limit:max_flows" : "limit:max_new_per_s";
+    e.reason = limit;
     log_write(&e);
     log_denial(&e, "the policy's limit is reached");
     refuse(f, EADDRNOTAVAIL);
@@ -369,6 +422,8 @@ static bool is_still_allowed(const struct flow *f)
     if (v.action == POLICY_WAIT)
         return f->between != NULL;
     if (v.action != POLICY_ALLOW || (v.name && f->name[0] && strcmp(v.name, f->name) != 0))
+        return false;
+    if (is_udp(f) && why_no_datagrams(f))
         return false;
     const struct in6_addr *to = flow_dialled(f);
     if (!f->name[0] || !to)
@@ -418,7 +473,8 @@ static int64_t idle_ms(const struct flow *f)
 static void sweep(struct flow *f, int64_t now)
 {
     const struct policy_limits *l = &gateway.document->limits;
-    if (f->dial.state != DIAL_DONE || f->peer.fd < 0)
+    /* Datagrams are counted, and found idle, by the kernel. */
+    if (f->dial.state != DIAL_DONE || f->peer.fd < 0 || is_udp(f))
         return;
     if (idle_ms(f) >= (int64_t)l->idle_tcp_s * 1000) {
         flow_cut_for(f, "limit:idle_tcp");

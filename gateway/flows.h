@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * TCP connections of the sandbox: what the channel asks for, and their ends. How one goes: flow.h.
+ * TCP connections of the sandbox, and exchanges of UDP datagrams with one peer: what the channel
+ * asks for, and their ends. How one goes: flow.h.
  *
  * A duplicate of each connection stays here: to count its bytes, and so that there is something to
  * cut. A flow ends when the kernel says so, or with this process, whose end cuts all.
@@ -12,8 +13,11 @@
 /* Answers with channel_send_connected() or channel_send_accepted(), now or later. */
 void flows_connect(const struct gateway_packet *p);
 
-/* The kernel gave the flow up. True: it had had no answer, and gets none. */
-bool flows_close(uint64_t id, bool is_reset);
+/*
+ * The kernel gave the flow up. counts: what it says went through one of UDP, or NULL. True: it had
+ * had no answer, and gets none.
+ */
+bool flows_close(uint64_t id, bool is_reset, const struct gateway_counts *counts);
 
 /* There is another policy: judges each open flow anew, and cuts those it would not allow. */
 void flows_recheck(void);

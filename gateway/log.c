@@ -195,7 +195,7 @@ void log_write(const struct log_entry *e)
     if (e->flow)
         json_object_set_new(o, "flow", json_integer((json_int_t)e->flow));
     if (strcmp(e->event, "dns"))
-        json_object_set_new(o, "proto", json_string("tcp"));
+        json_object_set_new(o, "proto", json_string(e->protocol == POLICY_UDP ? "udp" : "tcp"));
     set_address(o, "dst", e->address);
     if (e->port)
         json_object_set_new(o, "port", json_integer(e->port));
@@ -241,10 +241,11 @@ void log_denial(const struct log_entry *e, const char *words)
     if (e->address)
         policy_address_print(e->address, address);
     text_line(e->name ? e->name : "", e->name ? strlen(e->name) : 0, name, sizeof(name));
+    const char *over = e->protocol == POLICY_UDP ? "UDP to " : "";
     if (e->address && e->name)
-        snprintf(what, sizeof(what), "%s:%u (%s)", address, e->port, name);
+        snprintf(what, sizeof(what), "%s%s:%u (%s)", over, address, e->port, name);
     else if (e->address)
-        snprintf(what, sizeof(what), "%s:%u", address, e->port);
+        snprintf(what, sizeof(what), "%s%s:%u", over, address, e->port);
     else
         snprintf(what, sizeof(what), "the name %s", name);
     if (!is_new(what))

@@ -18,7 +18,8 @@ void log_start(void);
 
 /* What a line is about; NULL, 0 and a negative error: not known, left out. */
 struct log_entry {
-    const char *event; /* "dns", "connect", "request", "close" */
+    enum policy_protocol protocol; /* of a flow */
+    const char *event;             /* "dns", "connect", "request", "close" */
     uint64_t flow;
     const char *name; /* canonical, or a guest's bytes */
     const char *dns_type;
