@@ -50,6 +50,7 @@ def ip(words):
 
 counts = {"queries": [], "connections": [], "datagrams": 0, "requests": [], "authorizations": [], "proxied": []}
 said = []  # (server, what) of each datagram that came to a UDP server
+asked = []  # the name server's queries, in hexadecimal
 lock = threading.Lock()
 turns = {}
 
@@ -59,7 +60,7 @@ ZONE = {
     "machine.good.test": [MACHINE], "metadata.good.test": ["169.254.169.254"], "evil.test": [EVIL],
     "api.test": [GOOD], "www.pkg.test": [GOOD],
     "pkg.test": [GOOD], "a.b.c.pkg.test": [GOOD], "evilpkg.test": [EVIL], "dead.good.test": ["45.33.32.99", GOOD],
-    "many.good.test": [f"45.33.33.{n}" for n in range(1, 40)],
+    "many.good.test": [f"45.33.33.{n}" for n in range(1, 40)], "cut.good.test": [GOOD], "_dmarc.pkg.test": [GOOD],
 }
 ZONE6 = {
     "api.good.test": [GOOD6], "six.good.test": [GOOD6], "evil.test": [EVIL6], "dead6.good.test": [DEAD6],
@@ -83,6 +84,9 @@ def answers(name, kind):
     if name == "rebind.good.test":
         turns[name] = turns.get(name, 0) + 1
         return [record(name, 1, 0, socket.inet_aton(GOOD if turns[name] == 1 else "127.0.0.1"))]
+    if name.startswith("moves"):
+        turns[name] = turns.get(name, 0) + 1
+        return [record(name, 1, 0, socket.inet_aton(GOOD if turns[name] == 1 else OTHER))]
     if name == "junk.good.test":
         return [record("bank.test", 1, 60, socket.inet_aton(EVIL)), record(name, 1, 60, socket.inet_aton(GOOD))]
     found, hops = [], 0
@@ -92,7 +96,7 @@ def answers(name, kind):
     return found + [record(name, 1, 60, socket.inet_aton(a)) for a in ZONE.get(name, [])]
 
 
-def answer(query):
+def answer(query, is_datagram=True):
     at, labels = 12, []
     while query[at]:
         labels.append(query[at + 1:at + 1 + query[at]].decode("latin-1"))
@@ -101,11 +105,16 @@ def answer(query):
     kind = int.from_bytes(query[at + 1:at + 3], "big")
     with lock:
         counts["queries"].append(name + " AAAA" * (kind == 28))
+        asked.append(query.hex())
         records = answers(name, kind)
+    if name == "garbage.good.test":
+        return query[:2] + b"\x81\x80\0\1\0\7\0\0\0\0" + b"\xc0\x0c" * 9
     if name == "silent.good.test" or (name == "slow6.good.test" and kind == 28):
         return b""
+    is_cut = name == "cut.good.test" and is_datagram
+    records = [] if is_cut else records
     code = 2 if name == "broken.good.test" else 0 if records or name in ZONE or name in ZONE6 else 3
-    return (query[:2] + struct.pack(">BBHHHH", 0x81, 0x80 | code, 1, len(records), 0, 0) + query[12:at + 5]
+    return (query[:2] + struct.pack(">BBHHHH", 0x81 | 2 * is_cut, 0x80 | code, 1, len(records), 0, 0) + query[12:at + 5]
             + b"".join(records))
 
 
@@ -117,6 +126,25 @@ def serve_names():
         reply = answer(query)
         if reply:
             s.sendto(reply, peer)
+
+
+def hear_groups():
+    """What comes for those who ask for names by multicast."""
+    s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    s.bind(("", 5353))
+    s.setsockopt(socket.IPPROTO_IP, socket.IP_ADD_MEMBERSHIP, socket.inet_aton("224.0.0.251") + socket.inet_aton(ROUTER))
+    while True:
+        s.recv(4096)
+        with lock:
+            counts["datagrams"] += 1
+
+
+class NamesOverTcp(socketserver.StreamRequestHandler):
+    def handle(self):
+        size = int.from_bytes(self.rfile.read(2), "big")
+        if size:
+            reply = answer(self.rfile.read(size), False)
+            self.wfile.write(struct.pack(">H", len(reply)) + reply)
 
 
 def count_datagrams():
@@ -174,8 +202,31 @@ class Web(http.server.BaseHTTPRequestHandler):
         self.end_headers()
         self.wfile.write(body)
 
+    def redirect(self, to):
+        with lock:
+            counts["requests"].append([self.command, self.headers.get("Host"), self.path])
+        self.send_response(302)
+        for name, value in (("Location", to), ("Alt-Svc", 'h3=":443"'), ("Content-Length", "0")):
+            self.send_header(name, value)
+        self.end_headers()
+
+    def change_protocol(self):
+        """As for a WebSocket, whose frames are not looked at: what is said comes back."""
+        self.send_response(101)
+        for name, value in (("Upgrade", "websocket"), ("Connection", "Upgrade")):
+            self.send_header(name, value)
+        self.end_headers()
+        self.wfile.flush()
+        while data := self.connection.recv(4096):
+            self.wfile.write(data.upper())
+        self.close_connection = True
+
     def do_GET(self):
-        if self.path.startswith("/echo"):
+        if self.headers.get("Upgrade") == "websocket":
+            self.change_protocol()
+        elif self.path.startswith("/to?"):
+            self.redirect(self.path[4:])
+        elif self.path.startswith("/echo"):
             self.reply(internet_tls.echo_of(self))
         else:
             self.reply(BIG if self.path == "/big" else f"{self.server.server_address[0]} {self.path}\n".encode())
@@ -253,8 +304,10 @@ def serve(folder, has_v6):
     internet_proxy.Handler.asked = counts["proxied"]
     for port, handler in internet_proxy.SERVERS.items():
         threading.Thread(target=Server((OTHER, port), handler).serve_forever, daemon=True).start()
+    threading.Thread(target=Server((RESOLVER, 53), NamesOverTcp).serve_forever, daemon=True).start()
     threading.Thread(target=serve_names, daemon=True).start()
     threading.Thread(target=count_datagrams, daemon=True).start()
+    threading.Thread(target=hear_groups, daemon=True).start()
     for host, port in ((GOOD, 7), (GOOD, 8), (OTHER, 7), (EVIL, 7)):
         threading.Thread(target=echo_datagrams, args=(host, port), daemon=True).start()
     if has_v6:
@@ -262,7 +315,7 @@ def serve(folder, has_v6):
     print("ready", flush=True)
     for line in sys.stdin:
         with lock:
-            print(json.dumps(said if line == "said\n" else counts), flush=True)
+            print(json.dumps({"said\n": said, "asked\n": asked}.get(line, counts)), flush=True)
 
 
 # ---- this machine's end ----
@@ -306,6 +359,9 @@ class Internet:
 
     def said(self):
         return [tuple(one) for one in json.loads(self.ask("said"))]
+
+    def asked(self):
+        return [bytes.fromhex(one) for one in json.loads(self.ask("asked"))]
 
     def close(self):
         self.process.stdin.close()
