@@ -11,7 +11,6 @@
 
 #include <stdio.h>
 
-static const char other_host[] = "this connection is for another host, port or scheme";
 static const char no_proxy[] = "this host may not be used as a proxy";
 static const char no_trace[] = "TRACE would show fields that are added on the way";
 
@@ -27,6 +26,12 @@ static void deny(struct decision *d, unsigned status, const char *reason, const 
     bool is_audit = gateway.document->is_audit;
     refuse(d, is_audit ? 0 : status, reason, words);
     d->would_deny = is_audit;
+}
+
+static void deny_elsewhere(struct decision *d)
+{
+    deny(d, 421, "name_conflict", "this connection is for another host, port or scheme");
+    d->is_elsewhere = true;
 }
 
 /* True: it is allowed. */
@@ -207,7 +212,7 @@ static void judge_with(struct exchange *x, const struct http_request *r,
         return;
     if (!v.would_deny && !is_dialled_so(x, flow, &v, d)) {
         if (d->status == 0)
-            deny(d, 421, "name_conflict", other_host);
+            deny_elsewhere(d);
         if (d->status != 0)
             return;
     }
@@ -229,7 +234,7 @@ void exchange_judge(struct exchange *x, const struct http_request *r, struct dec
     }
     if (r->form != HTTP_TARGET_AUTHORITY && !is_directed_here(x, r, &flow.authority)) {
         misdirected = true;
-        deny(ret, 421, "name_conflict", other_host);
+        deny_elsewhere(ret);
         if (ret->status != 0)
             return;
     }
@@ -243,6 +248,6 @@ void exchange_judge(struct exchange *x, const struct http_request *r, struct dec
     flow.request = exchange_policy_request(x, r, fields);
     judge_with(x, r, &flow, ret);
     if (misdirected && ret->status == 0)
-        deny(ret, 421, "name_conflict", other_host);
+        deny_elsewhere(ret);
     free(fields);
 }

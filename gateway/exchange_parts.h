@@ -48,6 +48,7 @@ struct decision {
     const char *words; /* for the guest, when it is refused; borrowed from the policy */
     int rule;          /* that allowed it, or -1 */
     bool would_deny;   /* only to be logged: no rule applies to it */
+    bool is_elsewhere; /* only to be logged: it is for another host than the connection */
 };
 
 struct exchange {

@@ -9,9 +9,9 @@ void exchange_secrets_begin(struct exchange *x, const struct http_request *r,
     x->scrub = POLICY_SCRUB_OFF;
     if (!x->has_secrets)
         return;
-    /* Where the guest chose the address, or the policy is not held, nobody knows who reads it. */
+    /* Where the guest chose the address, or names another host, nobody knows who reads it. */
     const struct secrets_request request = {
-        .host = x->name[0] && !d->would_deny ? x->name : NULL,
+        .host = x->name[0] && !d->is_elsewhere ? x->name : NULL,
         .port = x->setup.evidence->port,
         .method = r->method,
         .path = r->path,

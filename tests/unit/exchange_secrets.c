@@ -99,6 +99,18 @@ TEST(G3_a_placeholder_may_pass_where_the_policy_says_so)
 
 #define POST "POST /v1/ HTTP/1.1\r\nHost: api.good.test\r\n"
 
+TEST(an_audit_fills_in_what_it_would_deny)
+{
+    struct scene s = tls;
+    s.policy = "{'version':1,'mode':'audit'," SECRETS ",'rules':[]}";
+    talk(&s, ">" HEAD "A: ghp_placeholderA\r\n\r\n", OK, NULL);
+    EXPECT_HAS(said_to_server, "A: real-secret-value/1\r\n");
+    EXPECT_STR(records.data, "GET /v1/ 200 audit default secrets=KEY\n");
+    /* But not for another host than the connection's. */
+    talk(&s, ">GET /v1/ HTTP/1.1\r\nHost: other.test\r\nA: ghp_placeholderA\r\n\r\n", NULL);
+    expect_violation("KEY");
+}
+
 TEST(G4_G22_content_is_filled_in_and_framed_anew)
 {
     talk(&tls, ">" POST "Content-Length: 20\r\n\r\n{\"ghp_placeholderA\"}", OK, NULL);
