@@ -115,6 +115,9 @@ struct policy_rule {
     const uint16_t *dns_types; /* besides those of struct policy_dns */
     size_t dns_type_count;
     const char *reason;
+    unsigned phases; /* 1 << place in the document's; 0: it holds in all */
+    const char *const *phase_names;
+    size_t phase_name_count;
 };
 
 struct policy_hosts_entry {
@@ -232,6 +235,9 @@ struct policy_ingress {
 };
 
 struct policy_document {
+    const char *const *phases;
+    size_t phase_count;
+    size_t phase; /* that it is in: the first, until policy_set_phase() */
     bool allows_by_default;
     bool denies_nameless; /* "nameless": "deny" */
     const struct policy_rule *rules;
@@ -247,6 +253,9 @@ struct policy_document {
     bool is_audit;          /* "mode": "audit" */
     struct policy_ingress ingress;
 };
+
+/* Whether a rule holds in the phase that the document is in. */
+bool policy_rule_holds(const struct policy_document *d, const struct policy_rule *rule);
 
 /* Whether a rule has names in it: a domain rule, or one of the group doh-resolvers. */
 bool policy_rule_is_of_names(const struct policy_rule *rule);

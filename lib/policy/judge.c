@@ -162,7 +162,8 @@ static bool has_address_rule(const struct policy_view *v)
     const struct policy_document *d = v->document;
     for (size_t i = 0; i < d->rule_count; i++) {
         const struct policy_rule *rule = &d->rules[i];
-        if (rule->is_allow && (rule->to == POLICY_TO_CIDR || rule->to == POLICY_TO_GROUP) &&
+        if (rule->is_allow && policy_rule_holds(d, rule) &&
+            (rule->to == POLICY_TO_CIDR || rule->to == POLICY_TO_GROUP) &&
             rule->protocols & 1U << v->flow.protocol && policy_rule_has_port(rule, v->flow.port) &&
             policy_view_has_address(v, rule))
             return true;
@@ -389,7 +390,8 @@ void policy_judge_shown(const struct policy *p, const struct policy_operator *op
     bool is_open = class == POLICY_GROUP_PUBLIC;
     for (size_t i = 0; i < d->rule_count && !is_open; i++) {
         const struct policy_rule *rule = &d->rules[i];
-        is_open = rule->is_allow && (rule->to == POLICY_TO_CIDR || rule->to == POLICY_TO_GROUP) &&
+        is_open = rule->is_allow && policy_rule_holds(d, rule) &&
+                  (rule->to == POLICY_TO_CIDR || rule->to == POLICY_TO_GROUP) &&
                   policy_floor_is_exempt(op, address, class) && policy_view_has_address(&v, rule);
     }
     policy_verdict_init(ret);

@@ -69,12 +69,18 @@ static bool covers_destination(const struct policy_rule *outer, const struct pol
     }
 }
 
+static bool covers_phases(const struct policy_rule *outer, const struct policy_rule *inner)
+{
+    return !outer->phases || (inner->phases && !(inner->phases & ~outer->phases));
+}
+
 /* Whatever inner matches of those protocols, outer matched before. */
 static bool covers(const struct policy_rule *outer, const struct policy_rule *inner,
                    unsigned protocols)
 {
     return !(protocols & ~outer->protocols) && !outer->http && !outer->is_pinned &&
-           covers_ports(outer, inner) && covers_destination(outer, inner);
+           covers_phases(outer, inner) && covers_ports(outer, inner) &&
+           covers_destination(outer, inner);
 }
 
 /* How many patterns are compared to see whether outer covers inner. */

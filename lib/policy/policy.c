@@ -41,6 +41,7 @@ static const struct reader_field document_fields[] = {
      false},
     {"nameless", reader_either, offsetof(struct policy_document, denies_nameless), nameless_words,
      false},
+    {"phases", reader_phases, 0, NULL, false},
     {"rules", read_rules, 0, NULL, false},
     READER_FIELD(policy_document, dns, reader_dns, NULL),
     READER_FIELD(policy_document, tls, reader_tls, NULL),
@@ -147,6 +148,8 @@ static int check_document(struct reader *r, const struct policy_document *d)
         return reader_fail(r, "has \"nameless\", which says something of \"default\": \"allow\" "
                               "only; leave it out");
     int result = check_ids(r, d);
+    if (result == 0)
+        result = reader_check_phases(r, d, (struct policy_rule *)d->rules);
     return result < 0 ? result : check_rules(r, d);
 }
 

@@ -35,6 +35,7 @@
 #define POLICY_DOCUMENT_MAX_BYTES (256 * 1024)
 #define POLICY_RULES_MAX          1000
 #define POLICY_SECRETS_MAX        64
+#define POLICY_PHASES_MAX         16
 #define POLICY_ID_MAX_BYTES       64
 #define POLICY_WORDS_MAX_BYTES    200
 /* Names of one address that are looked at: the last ones. */
@@ -58,6 +59,12 @@ struct policy_error {
  * of a process opens /dev/urandom, as jansson seeds its hashes with it.
  */
 struct policy *policy_parse(const char *json, size_t size, struct policy_error *e);
+
+/*
+ * Takes the policy to another of its phases; before it is used, as it is immutable after that. 0;
+ * -ENOENT: the document has no phase of that name. A document without phases has none.
+ */
+int policy_set_phase(struct policy *p, const char *name);
 
 /* p may be NULL. */
 void policy_free(struct policy *p);

@@ -115,6 +115,8 @@ static bool scan(const struct policy_document *d, const char *name, uint16_t typ
     bool allows_type = false;
     for (size_t i = 0; i < d->rule_count; i++) {
         const struct policy_rule *rule = &d->rules[i];
+        if (!policy_rule_holds(d, rule))
+            continue;
         if (denies_all(rule, name)) {
             if (ret->rule < 0)
                 policy_verdict_set_rule(ret, d, rule);

@@ -278,6 +278,7 @@ static const struct reader_field rule_fields[] = {
     {"transforms", read_transforms, 0, NULL, false},
     {"dns_types", read_dns_types, 0, NULL, false},
     {"reason", reader_text, offsetof(struct policy_rule, reason), &reason_sizes, false},
+    {"phases", reader_rule_phases, 0, NULL, false},
     {0},
 };
 

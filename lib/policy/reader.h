@@ -111,6 +111,11 @@ int reader_take_rule(struct reader *r, json_t *value, void *rule);
 int reader_take_dns_types(struct reader *r, json_t *value, const uint16_t **ret, size_t *ret_count);
 extern reader_function reader_dns, reader_tls, reader_limits, reader_log, reader_ingress;
 extern reader_function reader_secrets, reader_upstream;
+extern reader_function reader_phases, reader_rule_phases; /* into the whole struct */
+
+/* When all of a document is read: rules are those of d. */
+int reader_check_phases(struct reader *r, const struct policy_document *d,
+                        struct policy_rule *rules);
 
 /* What a document has that doesn't say anything. */
 void reader_set_defaults(struct policy_document *d);

@@ -193,7 +193,8 @@ bool policy_rule_is_unconditional(const struct policy_rule *rule)
 
 enum policy_answer policy_view_answer(const struct policy_view *v, const struct policy_rule *rule)
 {
-    if (!(rule->protocols & 1U << v->flow.protocol) || !policy_rule_has_port(rule, v->flow.port))
+    if (!policy_rule_holds(v->document, rule) || !(rule->protocols & 1U << v->flow.protocol) ||
+        !policy_rule_has_port(rule, v->flow.port))
         return POLICY_NO;
     enum policy_answer answer = answer_to(v, rule);
     return answer == POLICY_YES ? answer_http(v, rule) : answer;
@@ -203,7 +204,7 @@ enum policy_cause policy_view_near(const struct policy_view *v, const struct pol
 {
     bool has_protocol = rule->protocols & 1U << v->flow.protocol;
     bool has_port = policy_rule_has_port(rule, v->flow.port);
-    if (!rule->is_allow || (!has_protocol && !has_port))
+    if (!rule->is_allow || !policy_rule_holds(v->document, rule) || (!has_protocol && !has_port))
         return POLICY_CAUSE_NONE;
     enum policy_answer answer = answer_to(v, rule);
     if (answer == POLICY_YES && !(has_protocol && has_port))
