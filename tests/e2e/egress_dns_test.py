@@ -124,7 +124,7 @@ options = b"".join(struct.pack(">2H", kind, len(data)) + data for kind, data in
                    ((8, b"\\0\\1\\x20\\0smug"), (10, b"cookiesmug"), (12, b"smug" * 9), (65001, b"smug")))
 opt = b"\\0" + struct.pack(">HHIH", 41, 65535, 0, len(options)) + options
 a = query(b"aPi", b"GOOD", b"tEst", more=opt)
-print(json.dumps([a[3] & 15, a[13:26].decode(), socket.inet_ntoa(a[a.index(b"\\0\\1\\0\\1", 40) + 10:][:4]), b"smug" in a]))
+print(json.dumps([a[3] & 15, a[13:26].decode(), socket.inet_ntoa(a[a.index(b"\\xc0\\x0c") + 12:][:4]), b"smug" in a]))
 """
         before = len(network().asked())
         self.assertEqual(self.inside(code), [0, "aPi\4GOOD\4tEst", GOOD, False])
