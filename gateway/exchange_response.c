@@ -12,11 +12,25 @@ static void fail_error(struct exchange *x, enum http_error e)
 
 /* ---- the head ---- */
 
-/* Whether content of this coding can be read by what scrubs it. */
+/* Whether content of these codings can be read by what scrubs it. */
 static bool is_plain(const struct http_response *r)
 {
-    const char *coding = http_field_get(r->fields, r->field_count, "Content-Encoding");
-    return !coding || http_words_equal(coding, "identity");
+    for (size_t i = 0; i < r->field_count; i++)
+        if (http_words_equal(r->fields[i].name, "Content-Encoding") &&
+            !http_words_equal(r->fields[i].value, "identity"))
+            return false;
+    return true;
+}
+
+/* reason is what head's may be in. */
+static int scrub_reason(struct exchange *x, struct http_response_head *head, struct buf *reason)
+{
+    if (!x->has_secrets || x->scrub == POLICY_SCRUB_OFF)
+        return 0;
+    int e = secrets_scrub_text(&x->secrets, head->reason, reason);
+    if (e > 0)
+        head->reason = reason->data;
+    return MIN(e, 0);
 }
 
 static int write_fields(struct exchange *x, const struct http_response *r,
@@ -31,9 +45,8 @@ static int write_fields(struct exchange *x, const struct http_response *r,
             exchange_fields_remove(&fields, "Alt-Svc");
         e = exchange_secrets_scrub(x, &fields);
     }
-    if (e == 0 && x->scrub != POLICY_SCRUB_OFF && x->has_secrets &&
-        secrets_scrub_text(&x->secrets, r->reason, &reason) > 0)
-        head->reason = reason.data;
+    if (e == 0)
+        e = scrub_reason(x, head, &reason);
     head->fields = fields.list;
     head->field_count = fields.count;
     size_t before = x->to_guest.size;

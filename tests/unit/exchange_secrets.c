@@ -244,6 +244,9 @@ TEST(G11_strict_takes_nothing_that_it_can_not_search)
     EXPECT_STR(said_to_server.data, OUT "\r\n");
     EXPECT_EQ(status_to_guest(), 502);
     EXPECT_STR(denied_reason(), "scrub");
+    talk(&s, ">" HEAD "\r\n",
+         "<HTTP/1.1 200 OK\r\nContent-Encoding: identity\r\nContent-Encoding: gzip\r\n\r\n", NULL);
+    EXPECT_EQ(status_to_guest(), 502);
     talk(&tls, ">" HEAD "\r\n",
          "<HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: 3\r\n\r\nabc", NULL);
     EXPECT_EQ(status_to_guest(), 200);
