@@ -3,6 +3,7 @@
 """What leaves a sandbox over IPv6, on a machine that has it, and that loses it. On one without: egress_test.py."""
 import json
 import os
+import socket
 import subprocess
 import sys
 
@@ -160,16 +161,40 @@ print(json.dumps([addresses, routes, [got["gateway"], got["prefsrc"]], s.getsock
         self.assertEqual(sorted(found[1]), sorted([["fd67:6c6f:7665::/64", None, "eth0"], ["default", OWN_ROUTER6, "eth0"]]))
         self.assertEqual(found[2:], [[OWN_ROUTER6, OWN6], OWN6, OWN6])
 
+    def test_files_show_it_too(self):
+        """What programs read that don't ask by netlink."""
+        code = """
+def lines(path):
+    with open(path) as f:
+        return [line.split() for line in f if "eth0" in line]
+def text(path):
+    with open(path) as f:
+        return f.read().strip()
+sys_folder = "/sys/class/net/eth0/"
+print(json.dumps([lines("/proc/net/dev")[0][0], [r[1:4] + r[7:8] for r in lines("/proc/net/route")],
+                  [r[:2] + r[4:5] for r in lines("/proc/net/ipv6_route")], lines("/proc/net/if_inet6"),
+                  sorted(os.listdir("/sys/class/net")), os.path.realpath(sys_folder),
+                  [text(sys_folder + n) for n in ("address", "mtu", "operstate", "flags", "ifindex", "type", "uevent")],
+                  text("/sys/class/net/lo/address"), os.path.exists("/sys/class/net/eth1")]))
+"""
+        own, none = socket.inet_pton(socket.AF_INET6, OWN6).hex(), "0" * 32
+        router, net = socket.inet_pton(socket.AF_INET6, OWN_ROUTER6).hex(), own[:16] + "0" * 16
+        self.assertEqual(self.inside(code, *self.policy({"to": "any"})), [
+            "eth0:", [["00000000", "0202000A", "0003", "00000000"], ["0002000A", "00000000", "0001", "00FFFFFF"]],
+            [[net, "40", none], [none, "00", router], [own, "80", none]], [[own, "02", "40", "00", "80", "eth0"]],
+            ["eth0", "lo"], "/sys/devices/virtual/net/eth0",
+            ["02:00:0a:00:02:0f", "1500", "up", "0x1003", "2", "1", "INTERFACE=eth0\nIFINDEX=2"], "00:00:00:00:00:00", False])
+
     def test_b18_a_machine_that_loses_ipv6_and_gets_it_back(self):
         code = """
 for line in sys.stdin:
     found = socket.getaddrinfo("api.good.test", 80, 0, socket.SOCK_STREAM)
     flagged = socket.getaddrinfo("api.good.test", 80, 0, socket.SOCK_STREAM, 0, socket.AI_ADDRCONFIG)
     print(json.dumps([[a[4][0] for a in found], [a[4][0] for a in flagged], look6("six.good.test"), became6("%s"),
-                      became("%s")]), flush=True)
+                      became("%s"), open("/proc/net/if_inet6").read().count("eth0")]), flush=True)
 """ % (GOOD6, GOOD)
         process = self.start(*self.policy({"to": "any"}), "--", "/usr/bin/python3", "-c", PROLOGUE + PROLOGUE6 + code)
-        both = [[GOOD, GOOD6], [GOOD, GOOD6], [GOOD6], "ok", "ok"]
+        both = [[GOOD, GOOD6], [GOOD, GOOD6], [GOOD6], "ok", "ok", 1]
 
         def ask():
             process.stdin.write(b"\n")
@@ -178,7 +203,7 @@ for line in sys.stdin:
         self.assertEqual(ask(), both)
         subprocess.run(["ip", "-6", "route", "del", "default"], check=True)
         try:
-            self.assertEqual(ask(), [[GOOD], [GOOD], "NODATA", "ENETUNREACH", "ok"])
+            self.assertEqual(ask(), [[GOOD], [GOOD], "NODATA", "ENETUNREACH", "ok", 0])
         finally:
             subprocess.run(["ip", "-6", "route", "add", "default", "via", ROUTER6], check=True)
         self.assertEqual(ask(), both)

@@ -1,14 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * /proc/PID/net: the sandbox's sockets, and the one interface it has. Columns as in Linux's
+ * /proc/PID/net: the sandbox's sockets and interfaces. Columns as in Linux's
  * Documentation/networking/proc_net_tcp.rst; kernel addresses are shown as zeros.
  */
 #include "kernel/fs/proc/proc.h"
 
+#include "kernel/net/interface.h"
 #include "kernel/net/net.h"
 
-#define TCP_WIDTH 149 /* Linux pads lines of these tables */
-#define UDP_WIDTH 127
+#include <linux/ipv6_route.h>
+#include <linux/route.h>
+
+#define TCP_WIDTH   149 /* Linux pads lines of these tables */
+#define UDP_WIDTH   127
+#define ROUTE_WIDTH 127
 
 /* ---- tables of sockets ---- */
 
@@ -173,13 +178,116 @@ static int show_sockstat6(const struct pseudo_node *n, struct buf *b)
 
 /* ---- tables ---- */
 
-/* The loopback interface counts nothing. */
-static const char dev_text[] =
-    "Inter-|   Receive                                                |  Transmit\n"
-    " face |bytes    packets errs drop fifo frame compressed multicast|bytes    packets errs drop "
-    "fifo colls carrier compressed\n"
-    "    lo:       0       0    0    0    0     0          0         0        0       0    0    0"
-    "    0     0       0          0\n";
+/* Nothing is counted. */
+static int show_dev(const struct pseudo_node *n, struct buf *b)
+{
+    const struct interface *f;
+    buf_append_str(
+        b,
+        "Inter-|   Receive                                                |  Transmit\n"
+        " face |bytes    packets errs drop fifo frame compressed multicast|bytes    packets errs "
+        "drop fifo colls carrier compressed\n");
+    for (size_t i = 0; (f = interface_at(i)); i++)
+        buf_printf(b, "%6s: %7d %7d %4d %4d %4d %5d %10d %9d %8d %7d %4d %4d %4d %5d %7d %10d\n",
+                   f->name, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0);
+    return 0;
+}
+
+/* bits: of the destination, 0 for the default route. As rtnetlink has them. */
+static void append_route(struct buf *b, const struct interface *f, unsigned bits)
+{
+    size_t line_start = b->size;
+    uint32_t mask = bits ? f->netmask : 0, gateway = bits ? 0 : INTERFACE_ROUTER;
+    buf_printf(b, "%s\t%08X\t%08X\t%04X\t0\t0\t0\t%08X\t0\t0\t0", f->name, htonl(f->address & mask),
+               htonl(gateway), RTF_UP | (bits ? 0 : RTF_GATEWAY), htonl(mask));
+    pad_line(b, line_start, ROUTE_WIDTH);
+}
+
+static int show_route(const struct pseudo_node *n, struct buf *b)
+{
+    const struct interface *f;
+    size_t line_start = b->size;
+    buf_append_str(b, "Iface\tDestination\tGateway \tFlags\tRefCnt\tUse\tMetric\tMask\t\tMTU"
+                      "\tWindow\tIRTT");
+    pad_line(b, line_start, ROUTE_WIDTH);
+    for (size_t i = 1; (f = interface_at(i)); i++) {
+        append_route(b, f, 0);
+        append_route(b, f, f->prefix_bits);
+    }
+    return 0;
+}
+
+static void append_hex(struct buf *b, const struct in6_addr *a)
+{
+    for (size_t i = 0; i < sizeof(a->s6_addr); i++)
+        buf_printf(b, "%02x", a->s6_addr[i]);
+}
+
+struct route6 {
+    struct in6_addr destination, next;
+    unsigned bits, metric, flags;
+    const char *interface;
+};
+
+static void append_route6(struct buf *b, const struct route6 *r)
+{
+    append_hex(b, &r->destination);
+    buf_printf(b, " %02x ", r->bits);
+    append_hex(b, &in6addr_any);
+    buf_append_str(b, " 00 ");
+    append_hex(b, &r->next);
+    buf_printf(b, " %08x 00000001 00000000 %08x %8s\n", r->metric, r->flags, r->interface);
+}
+
+#define METRIC_OF_KERNEL 256
+#define METRIC_OF_USER   1024
+
+static int show_ipv6_route(const struct pseudo_node *n, struct buf *b)
+{
+    const struct interface *f;
+    for (size_t i = 0; (f = interface_at(i)); i++) {
+        const struct in6_addr *own = interface_v6(f);
+        if (!own)
+            continue;
+        struct route6 net = {.destination = *own,
+                             .bits = f->prefix6_bits,
+                             .metric = METRIC_OF_KERNEL,
+                             .flags = RTF_UP,
+                             .interface = f->name};
+        const struct route6 local = {.destination = *own,
+                                     .bits = 128,
+                                     .flags = RTF_LOCAL | RTF_NONEXTHOP | RTF_UP,
+                                     .interface = f->name};
+        const struct route6 far = {.next = interface_router6,
+                                   .metric = METRIC_OF_USER,
+                                   .flags = RTF_UP | RTF_GATEWAY,
+                                   .interface = f->name};
+        memset(net.destination.s6_addr + net.bits / 8, 0, sizeof(*own) - net.bits / 8);
+        if (net.bits < 128) {
+            append_route6(b, &net);
+            append_route6(b, &far);
+        }
+        append_route6(b, &local);
+    }
+    return 0;
+}
+
+#define SCOPE_HOST        0x10
+#define ADDRESS_PERMANENT 0x80
+
+static int show_if_inet6(const struct pseudo_node *n, struct buf *b)
+{
+    const struct interface *f;
+    for (size_t i = 0; (f = interface_at(i)); i++) {
+        if (!interface_v6(f))
+            continue;
+        append_hex(b, interface_v6(f));
+        buf_printf(b, " %02x %02x %02x %02x %8s\n", f->index, f->prefix6_bits,
+                   f->index == INTERFACE_LOOPBACK_INDEX ? SCOPE_HOST : 0, ADDRESS_PERMANENT,
+                   f->name);
+    }
+    return 0;
+}
 
 static const char snmp_text[] =
     "Ip: Forwarding DefaultTTL InReceives InHdrErrors InAddrErrors ForwDatagrams InUnknownProtos "
@@ -207,16 +315,10 @@ const struct pseudo_entry proc_net_children[] = {
     PSEUDO_TEXT("netlink",
                 "sk               Eth Pid        Groups   Rmem     Wmem     Dump  Locks    "
                 "Drops    Inode\n"),
-    PSEUDO_TEXT("dev", dev_text),
-    PSEUDO_TEXT(
-        "route",
-        "Iface\tDestination\tGateway \tFlags\tRefCnt\tUse\tMetric\tMask\t\tMTU\tWindow\tIRTT"
-        "                                                       \n"),
-    PSEUDO_TEXT("ipv6_route",
-                "00000000000000000000000000000001 80 00000000000000000000000000000000 00 "
-                "00000000000000000000000000000000 00000000 00000001 00000000 80200001"
-                "       lo\n"),
-    PSEUDO_TEXT("if_inet6", "00000000000000000000000000000001 01 80 10 80       lo\n"),
+    PSEUDO_SHOWN("dev", show_dev),
+    PSEUDO_SHOWN("route", show_route),
+    PSEUDO_SHOWN("ipv6_route", show_ipv6_route),
+    PSEUDO_SHOWN("if_inet6", show_if_inet6),
     PSEUDO_TEXT("arp",
                 "IP address       HW type     Flags       HW address            Mask     Device\n"),
     PSEUDO_TEXT("snmp", snmp_text),

@@ -6,7 +6,9 @@
 #include "kernel/core/kernel.h"
 #include "kernel/fs/filesystems.h"
 #include "kernel/fs/proc/proc.h"
+#include "kernel/net/interface.h"
 
+#include <linux/if.h>
 #include <linux/magic.h>
 
 #define CPU_SLOTS 8192 /* Linux's CONFIG_NR_CPUS, for kernel_max */
@@ -186,7 +188,7 @@ static const struct pseudo_entry system_children[] = {
     {0},
 };
 
-/* ---- the loopback interface ---- */
+/* ---- interfaces ---- */
 
 static const struct pseudo_entry statistics_children[] = {
     PSEUDO_TEXT("rx_bytes", "0\n"),
@@ -202,35 +204,118 @@ static const struct pseudo_entry statistics_children[] = {
     {0},
 };
 
-static const struct pseudo_entry lo_children[] = {
-    PSEUDO_TEXT("address", "00:00:00:00:00:00\n"),
+/* Of the node's number; one of eth0 may be gone with an open file. */
+static const struct interface *interface_of(const struct pseudo_node *n)
+{
+    const struct interface *f = interface_at((size_t)n->number);
+    return f ? f : interface_at(0);
+}
+
+static int append_hardware(struct buf *b, const uint8_t a[6])
+{
+    return buf_printf(b, "%02x:%02x:%02x:%02x:%02x:%02x\n", a[0], a[1], a[2], a[3], a[4], a[5]);
+}
+
+static int show_address(const struct pseudo_node *n, struct buf *b)
+{
+    return append_hardware(b, interface_of(n)->hardware);
+}
+
+static int show_broadcast(const struct pseudo_node *n, struct buf *b)
+{
+    static const uint8_t everybody[6] = {0xff, 0xff, 0xff, 0xff, 0xff, 0xff}, nobody[6];
+    return append_hardware(b, interface_of(n)->broadcast ? everybody : nobody);
+}
+
+static int show_flags(const struct pseudo_node *n, struct buf *b)
+{
+    const unsigned of_state = IFF_RUNNING | IFF_LOWER_UP;
+    return buf_printf(b, "0x%x\n", interface_of(n)->flags & ~of_state);
+}
+
+static int show_index(const struct pseudo_node *n, struct buf *b)
+{
+    return buf_printf(b, "%d\n", interface_of(n)->index);
+}
+
+static int show_mtu(const struct pseudo_node *n, struct buf *b)
+{
+    return buf_printf(b, "%u\n", interface_of(n)->mtu);
+}
+
+static int show_state(const struct pseudo_node *n, struct buf *b)
+{
+    return buf_append_str(b, interface_of(n)->broadcast ? "up\n" : "unknown\n");
+}
+
+static int show_queue(const struct pseudo_node *n, struct buf *b)
+{
+    return buf_printf(b, "%u\n", interface_of(n)->queue);
+}
+
+static int show_type(const struct pseudo_node *n, struct buf *b)
+{
+    return buf_printf(b, "%u\n", interface_of(n)->type);
+}
+
+static int show_uevent(const struct pseudo_node *n, struct buf *b)
+{
+    const struct interface *f = interface_of(n);
+    return buf_printf(b, "INTERFACE=%s\nIFINDEX=%d\n", f->name, f->index);
+}
+
+static const struct pseudo_entry interface_children[] = {
+    PSEUDO_SHOWN("address", show_address),
     PSEUDO_TEXT("addr_assign_type", "0\n"),
     PSEUDO_TEXT("addr_len", "6\n"),
-    PSEUDO_TEXT("broadcast", "00:00:00:00:00:00\n"),
+    PSEUDO_SHOWN("broadcast", show_broadcast),
     PSEUDO_TEXT("carrier", "1\n"),
     PSEUDO_TEXT("dev_id", "0x0\n"),
     PSEUDO_TEXT("dormant", "0\n"),
-    PSEUDO_TEXT("flags", "0x9\n"),
-    PSEUDO_TEXT("ifindex", "1\n"),
-    PSEUDO_TEXT("iflink", "1\n"),
+    PSEUDO_SHOWN("flags", show_flags),
+    PSEUDO_SHOWN("ifindex", show_index),
+    PSEUDO_SHOWN("iflink", show_index),
     PSEUDO_TEXT("link_mode", "0\n"),
-    PSEUDO_TEXT("mtu", "65536\n"),
-    PSEUDO_TEXT("operstate", "unknown\n"),
-    PSEUDO_TEXT("tx_queue_len", "1000\n"),
-    PSEUDO_TEXT("type", "772\n"),
-    PSEUDO_TEXT("uevent", "INTERFACE=lo\nIFINDEX=1\n"),
+    PSEUDO_SHOWN("mtu", show_mtu),
+    PSEUDO_SHOWN("operstate", show_state),
+    PSEUDO_SHOWN("tx_queue_len", show_queue),
+    PSEUDO_SHOWN("type", show_type),
+    PSEUDO_SHOWN("uevent", show_uevent),
     PSEUDO_LINK("subsystem", "../../../../class/net"),
     PSEUDO_DIRECTORY("statistics", statistics_children),
     {0},
 };
 
+/* eth0, where there is one: it is interface 1 of interface_at(). */
+static ssize_t collect_eth(const struct pseudo_node *dir, uint32_t **ret_keys)
+{
+    return pseudo_keys_range(interface_at(1) ? 1 : 0, ret_keys);
+}
+
+static int find_eth(const struct pseudo_node *dir, uint32_t key, struct pseudo_node *n)
+{
+    if (key > 0 || !interface_at(1))
+        return -ENOENT;
+    n->number = 1;
+    return 0;
+}
+
+static const struct pseudo_entry eth_entry = PSEUDO_DIRECTORY("eth", interface_children);
+
+static const struct pseudo_names eth_names = {
+    .prefix = "eth",
+    .entry = &eth_entry,
+    .collect = collect_eth,
+    .find = find_eth,
+};
+
 static const struct pseudo_entry virtual_net_children[] = {
-    PSEUDO_DIRECTORY("lo", lo_children),
+    PSEUDO_DIRECTORY("lo", interface_children),
     {0},
 };
 
 static const struct pseudo_entry virtual_children[] = {
-    PSEUDO_DIRECTORY("net", virtual_net_children),
+    {.name = "net", .mode = S_IFDIR | 0555, .children = virtual_net_children, .names = &eth_names},
     {0},
 };
 
@@ -239,10 +324,19 @@ static const struct pseudo_entry class_net_children[] = {
     {0},
 };
 
+static const struct pseudo_entry eth_link = PSEUDO_LINK("eth", "../../devices/virtual/net/eth0");
+
+static const struct pseudo_names eth_links = {
+    .prefix = "eth",
+    .entry = &eth_link,
+    .collect = collect_eth,
+    .find = find_eth,
+};
+
 static const struct pseudo_entry class_children[] = {
     PSEUDO_DIRECTORY("block", NULL),
     PSEUDO_DIRECTORY("hwmon", NULL),
-    PSEUDO_DIRECTORY("net", class_net_children),
+    {.name = "net", .mode = S_IFDIR | 0555, .children = class_net_children, .names = &eth_links},
     PSEUDO_DIRECTORY("power_supply", NULL),
     PSEUDO_DIRECTORY("thermal", NULL),
     {0},
