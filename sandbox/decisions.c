@@ -98,7 +98,10 @@ int decisions_open(struct decisions *d, const struct registry *r, struct sandbox
         return 0;
     }
     decisions_close(d);
-    return sandbox_error_set(e, fd, "%s/" FOLDER ": %s; make room there", r->path, strerror(-fd));
+    return sandbox_error_set(e, fd, "%s/" FOLDER ": %s; %s", r->path, strerror(-fd),
+                             fd == -EMFILE || fd == -ENFILE
+                                 ? "raise the limit of open files (ulimit -n)"
+                                 : "make room there");
 }
 
 static void stop(struct decisions *d)
