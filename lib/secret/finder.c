@@ -36,7 +36,9 @@ struct finder {
     struct node *nodes;
     struct needle *needles;
     unsigned char *bytes;
-    uint32_t roots[256]; /* the root's children by byte; ROOT: none */
+    uint32_t roots[256];            /* the root's children by byte; ROOT: none */
+    uint32_t pairs[256 * 256 / 32]; /* bits: two bytes that a needle begins with, or the first
+                                     * of them is one */
 };
 
 /* The needles sorted, and of each node to come those that begin with what it spells. */
@@ -131,6 +133,29 @@ static void link_node(struct finder *f, struct plan *plan, uint32_t number, uint
     }
 }
 
+static void note_pair(struct finder *f, unsigned char first, unsigned char second)
+{
+    unsigned pair = (unsigned)first << 8 | second;
+    f->pairs[pair / 32] |= 1u << pair % 32;
+}
+
+static bool has_pair(const struct finder *f, unsigned char first, unsigned char second)
+{
+    unsigned pair = (unsigned)first << 8 | second;
+    return f->pairs[pair / 32] >> pair % 32 & 1;
+}
+
+static void make_pairs(struct finder *f)
+{
+    for (uint32_t i = 0; i < f->needle_count; i++) {
+        const unsigned char *bytes = f->bytes + f->needles[i].offset;
+        if (f->needles[i].size > 1)
+            note_pair(f, bytes[0], bytes[1]);
+        for (unsigned c = 0; f->needles[i].size == 1 && c < 256; c++)
+            note_pair(f, bytes[0], (unsigned char)c);
+    }
+}
+
 static void make_children(struct finder *f, struct plan *plan, uint32_t number)
 {
     struct node *n = &f->nodes[number];
@@ -221,6 +246,7 @@ int finder_new(const struct finder_needle *needles, size_t count, struct finder 
         return -ENOMEM;
     plan.spans = spans;
     build(f, &plan);
+    make_pairs(f);
     *ret = f;
     return 0;
 }
@@ -295,13 +321,39 @@ static int put(struct finder_stream *s, const struct window *w, uint64_t to, str
     return r < 0 ? r : put_bytes(w, at, to, out);
 }
 
-/* How many bytes at the front can't begin any needle. */
+/* How many bytes at the front are no beginning of a needle, as far as two bytes tell. */
 static size_t count_plain(const struct finder *f, const unsigned char *bytes, size_t size)
 {
     size_t n = 0;
-    while (n < size && f->roots[bytes[n]] == ROOT)
+    while (n + 1 < size && !has_pair(f, bytes[n], bytes[n + 1]))
         n++;
-    return n;
+    return n + 1 == size && f->roots[bytes[n]] == ROOT ? size : n;
+}
+
+/*
+ * Takes bytes in which no needle ends, as long as the window lies in them, so that what falls out
+ * of it can be put out in one piece. *ret_taken: how many, also when it fails.
+ */
+static int take_plain(struct finder_stream *s, const unsigned char *bytes, size_t size,
+                      struct buf *out, size_t *ret_taken)
+{
+    const struct finder *f = s->finder;
+    uint32_t node = ROOT, next;
+    size_t n = 0;
+    for (;; n++) {
+        if (node == ROOT)
+            n += count_plain(f, bytes + n, size - n);
+        if (n == size)
+            break;
+        next = step(f, node, bytes[n]);
+        if (f->nodes[next].found)
+            break;
+        node = next;
+    }
+    s->node = node;
+    s->taken += n;
+    *ret_taken = n;
+    return out ? buf_append(out, bytes, n - f->nodes[node].depth) : 0;
 }
 
 static int take_byte(struct finder_stream *s, unsigned char byte, struct buf *out)
@@ -325,12 +377,10 @@ int finder_take(struct finder_stream *s, const void *data, size_t size, struct b
     const unsigned char *bytes = data;
     int r = 0;
     while (size > 0 && r == 0) {
-        size_t used = 1;
-        if (s->node == ROOT && s->place_count == 0 &&
-            (used = count_plain(s->finder, bytes, size)) > 0) {
-            s->taken += used;
-            r = out ? buf_append(out, bytes, used) : 0;
-        } else {
+        size_t used = 0;
+        if (s->node == ROOT && s->place_count == 0)
+            r = take_plain(s, bytes, size, out, &used);
+        if (used == 0 && r == 0) {
             used = 1;
             r = take_byte(s, *bytes, out);
         }

@@ -188,7 +188,7 @@ TEST(placeholders_tell_nothing_of_the_characters)
 {
     static const char one_value[] = "mmmmmmmmmmmmmmmmmmmmmmmm1",
                       other[] = "9zzzzzzzzzzzzzzzzzzzzzzzz";
-    char first[64];
+    char first[PLACEHOLDER_MAX_BYTES + 1];
     snprintf(first, sizeof(first), "%s", placeholder_of(one_value, 7));
     EXPECT_STR(first, placeholder_of(other, 7));
     EXPECT_TRUE(strcmp(first, placeholder_of(other, 8)));
