@@ -69,7 +69,8 @@ struct exchange {
     struct http_request_parser request;
     struct http_body request_content;
     struct exchange_body request_body;
-    const char *upgrade; /* that was asked for, or NULL */
+    const char *upgrade;             /* that was asked for, or NULL */
+    const char *proxy_authorization; /* of a CONNECT: for the proxy that it is sent to; or NULL */
     bool drops_trailers;
 
     enum response_state response_state;

@@ -29,6 +29,14 @@ static const char *asked_upgrade(const struct http_request *r)
     return NULL;
 }
 
+/* A rule that lets a host be used as a proxy lets a CONNECT have what that asks for; there are no
+ * other proxies on the way. */
+static const char *proxy_credentials(const struct http_request *r)
+{
+    bool is_connect = r->form == HTTP_TARGET_AUTHORITY;
+    return is_connect ? http_field_get(r->fields, r->field_count, "Proxy-Authorization") : NULL;
+}
+
 static void note_authority(struct exchange *x, const struct http_request *r)
 {
     const struct http_authority *a = &r->authority;
@@ -154,6 +162,7 @@ static int write_head(struct exchange *x, const struct http_request *r,
     head.field_count = fields->count;
     head.query = query;
     head.upgrade = x->upgrade;
+    head.proxy_authorization = x->proxy_authorization;
     head.authority.host = host_of(x, r, host, sizeof(host));
     head.authority.port = port_of(x, r);
     exchange_secrets_fill_content(x, r, &head.framing);
@@ -244,6 +253,7 @@ static void take_request(struct exchange *x)
     x->request_ns = 0;
     note_authority(x, r);
     x->upgrade = asked_upgrade(r);
+    x->proxy_authorization = proxy_credentials(r);
     r->field_count = http_fields_forward(r->fields, r->field_count);
     exchange_judge(x, r, &d);
     note_decision(x, &d);

@@ -43,6 +43,9 @@ bool exchange_secrets_check(struct exchange *x, const struct http_request *r)
         secrets_check(&x->secrets, r->fields[i].name, strlen(r->fields[i].name));
         secrets_check_field(&x->secrets, r->fields[i].name, r->fields[i].value);
     }
+    /* By that name credentials are decoded. */
+    if (x->proxy_authorization)
+        secrets_check_field(&x->secrets, "Authorization", x->proxy_authorization);
     return !secrets_get_violation(&x->secrets, &v);
 }
 

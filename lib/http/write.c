@@ -72,13 +72,19 @@ static bool request_target_is_valid(const struct http_request_head *h)
            (!h->query || target_is_valid(h->query));
 }
 
+static bool credentials_are_valid(const struct http_request_head *h)
+{
+    return !h->proxy_authorization ||
+           (h->form == HTTP_TARGET_AUTHORITY && http_value_is_valid(h->proxy_authorization));
+}
+
 static bool request_is_valid(const struct http_request_head *h)
 {
     return http_token_is_valid(h->method, strlen(h->method)) && host_is_valid(h->authority.host) &&
            request_target_is_valid(h) && h->framing.kind != HTTP_BODY_CLOSE &&
            (h->framing.kind == HTTP_BODY_OPAQUE) == (h->form == HTTP_TARGET_AUTHORITY) &&
            h->framing.length <= INT64_MAX && upgrade_is_valid(h->upgrade) &&
-           fields_are_valid(h->fields, h->field_count);
+           credentials_are_valid(h) && fields_are_valid(h->fields, h->field_count);
 }
 
 static void write_authority(struct buf *out, const struct http_authority *a)
@@ -148,6 +154,8 @@ int http_request_write(struct buf *out, const struct http_request_head *h)
     write_authority(out, &h->authority);
     buf_append_str(out, "\r\n");
     write_fields(out, h->fields, h->field_count);
+    if (h->proxy_authorization)
+        buf_printf(out, "Proxy-Authorization: %s\r\n", h->proxy_authorization);
     write_framing(out, &h->framing);
     write_connection(out, h->upgrade, h->closes);
     return finish(out, start);

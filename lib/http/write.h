@@ -27,9 +27,10 @@ struct http_request_head {
     const char *query;               /* may be NULL */
     const struct http_field *fields;
     size_t field_count;
-    struct http_framing framing; /* NONE, LENGTH, CHUNKED; OPAQUE with AUTHORITY */
-    const char *upgrade;         /* a list of protocols to ask for, or NULL */
-    bool closes;                 /* no other request will follow */
+    struct http_framing framing;     /* NONE, LENGTH, CHUNKED; OPAQUE with AUTHORITY */
+    const char *upgrade;             /* a list of protocols to ask for, or NULL */
+    const char *proxy_authorization; /* with AUTHORITY: for the proxy that is asked; or NULL */
+    bool closes;                     /* no other request will follow */
 };
 
 struct http_response_head {

@@ -264,6 +264,23 @@ TEST(C25_C26_where_a_tunnel_leads_is_judged)
     EXPECT_HAS(said_to_guest, "HTTP/1.1 407 No\r\n");
 }
 
+TEST(G9_credentials_for_a_proxy_go_with_a_connect_alone)
+{
+    static const struct scene proxy = {
+        .policy = PROXY_POLICY, .name = "proxy.test", .address = "203.0.114.9", .port = 3128};
+    talk(&proxy,
+         ">CONNECT web.test:443 HTTP/1.1\r\nHost: web.test\r\nA: b\r\n"
+         "Proxy-Authorization: Basic YTpi\r\nProxy-Connection: keep-alive\r\n\r\n",
+         NULL);
+    EXPECT_STR(said_to_server.data, "CONNECT web.test:443 HTTP/1.1\r\nHost: web.test:443\r\n"
+                                    "A: b\r\nProxy-Authorization: Basic YTpi\r\n\r\n");
+    talk(&proxy,
+         ">GET / HTTP/1.1\r\nHost: proxy.test:3128\r\n"
+         "Proxy-Authorization: Basic YTpi\r\n\r\n",
+         NULL);
+    EXPECT_STR(said_to_server.data, "GET / HTTP/1.1\r\nHost: proxy.test:3128\r\n\r\n");
+}
+
 #define CONNECT(host) ">CONNECT " host ":443 HTTP/1.1\r\nHost: " host "\r\n\r\n"
 
 TEST(C26_R63_a_tunnel_is_for_the_name_that_its_hello_shows)

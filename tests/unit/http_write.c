@@ -234,6 +234,14 @@ TEST(framing_goes_with_the_rest)
     expect_invalid(&h); /* without a port */
     h.authority.port = 443;
     expect_request(&h, "CONNECT api.good.test:443 HTTP/1.1\r\nHost: api.good.test:443\r\n\r\n");
+    h.proxy_authorization = "Basic YTpi";
+    expect_request(&h, "CONNECT api.good.test:443 HTTP/1.1\r\nHost: api.good.test:443\r\n"
+                       "Proxy-Authorization: Basic YTpi\r\n\r\n");
+    h.proxy_authorization = "Basic\r\nX: y";
+    expect_invalid(&h);
+    h = get;
+    h.proxy_authorization = "Basic YTpi";
+    expect_invalid(&h);
     h = get;
     h.framing = (struct http_framing){HTTP_BODY_LENGTH, true, (uint64_t)INT64_MAX + 1};
     expect_invalid(&h);
