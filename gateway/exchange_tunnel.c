@@ -56,7 +56,7 @@ static void judge(struct exchange *x)
     struct decision d = {.rule = -1};
     struct policy_name name = name_of(x->flight, &host);
     x->request_ns = 0;
-    if (x->flight->kind == FLIGHT_HTTP) {
+    if (x->flight->kind == FLIGHT_HTTP && !gateway.document->is_audit) {
         cut(x, "connect");
         return;
     }
