@@ -61,6 +61,7 @@ TEST(needles_are_replaced_wherever_they_are_cut)
     expect(NEEDLES("a"), "aaa", "<0><0><0>", 1);
     expect(NEEDLES("aab"), "aaaab", "aa<0>", 1);
     expect(NEEDLES("x"), "", "", 0);
+    expect(NEEDLES("x"), "x\xff.x", "<0>\xff.<0>", 1);
 }
 
 TEST(the_longest_that_begins_first_takes_what_overlaps)

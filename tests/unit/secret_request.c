@@ -148,6 +148,8 @@ TEST(placeholders_that_go_elsewhere_are_found_however_they_are_written)
         "eyJrIjoicGxhY2Vob2xkZXItQUFBQS0wMDAxIn0=",
         "eHBsYWNlaG9sZGVyLUFBQUEtMDAwMQ",
         "%ab" A_PLACEHOLDER,
+        "%placeholder-AAAA%2D0001",
+        "\\u00placeholder-AAAA\\u002d0001",
         "\\u12" A_PLACEHOLDER,
     };
     for (size_t i = 0; i < ARRAY_SIZE(written); i++) {
