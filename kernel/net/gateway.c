@@ -263,7 +263,7 @@ static bool receive_one(int flags)
         .msg_iov = &part,
         .msg_iovlen = 1,
         .msg_control = &control,
-        .msg_controllen = sizeof(control),
+        .msg_controllen = CMSG_LEN(sizeof(int)), /* in CMSG_SPACE() two would fit */
     };
     ssize_t n = recvmsg(watch.fd.n, &h, flags | MSG_CMSG_CLOEXEC);
     if (n < 0 && (errno == EAGAIN || errno == EINTR))
