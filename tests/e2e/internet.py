@@ -9,6 +9,7 @@ what has come in so far, as JSON.
 import ctypes
 import http.server
 import json
+import mimetypes
 import os
 import socket
 import socketserver
@@ -17,6 +18,7 @@ import subprocess
 import sys
 import threading
 
+import internet_files
 import internet_proxy
 import internet_tls
 
@@ -192,23 +194,17 @@ class Server6(Server):
 
 class Web(http.server.BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
+    folder = None
 
-    def reply(self, body):
+    def reply(self, body, status=200, fields=()):
         with lock:
             counts["requests"].append([self.command, self.headers.get("Host"), self.path])
             counts["authorizations"] += self.headers.get_all("Authorization", [])
-        self.send_response(200)
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
-
-    def redirect(self, to):
-        with lock:
-            counts["requests"].append([self.command, self.headers.get("Host"), self.path])
-        self.send_response(302)
-        for name, value in (("Location", to), ("Alt-Svc", 'h3=":443"'), ("Content-Length", "0")):
+        self.send_response(status)
+        for name, value in (*fields, ("Content-Length", str(len(body)))):
             self.send_header(name, value)
         self.end_headers()
+        self.wfile.write(body)
 
     def change_protocol(self):
         """As for a WebSocket, whose frames are not looked at: what is said comes back."""
@@ -225,16 +221,30 @@ class Web(http.server.BaseHTTPRequestHandler):
         if self.headers.get("Upgrade") == "websocket":
             self.change_protocol()
         elif self.path.startswith("/to?"):
-            self.redirect(self.path[4:])
+            self.reply(b"", 302, [("Location", self.path[4:]), ("Alt-Svc", 'h3=":443"')])
+        elif self.path.startswith("/git/"):
+            self.serve_git()
+        elif path := internet_files.find(self.folder, self.path):
+            with open(path, "rb") as f:
+                self.reply(f.read(), fields=[("Content-Type", mimetypes.guess_type(path)[0] or "application/octet-stream")])
         elif self.path.startswith("/echo"):
             self.reply(internet_tls.echo_of(self))
         else:
             self.reply(BIG if self.path == "/big" else f"{self.server.server_address[0]} {self.path}\n".encode())
 
+    def serve_git(self):
+        status, fields, content = internet_files.serve_git(self.folder, self)
+        self.reply(content, status, fields.items())
+
     def do_POST(self):
+        if self.path.startswith("/git/"):
+            self.serve_git()
+            return
         left, total = int(self.headers["Content-Length"]), 0
         while left > 0:
             piece = self.rfile.read(min(left, 65536))
+            if not piece:
+                return
             left, total = left - len(piece), total + sum(piece)
         self.reply(f"{total}\n".encode())
 
@@ -285,6 +295,7 @@ def serve6():
 
 def serve(folder, has_v6):
     internet_tls.make_certificates(folder)
+    Web.folder = folder
     tls = {name: internet_tls.wrapped(Web, internet_tls.context(folder, name))
            for name in ("good", "other", "expired", "self")}
     check(libc.unshare(CLONE_NEWNET))
@@ -326,6 +337,7 @@ class Internet:
     def __init__(self, folder, has_v6=False):
         check(libc.unshare(CLONE_NEWNET | CLONE_NEWNS))
         check(libc.mount(None, b"/", None, MS_REC | MS_PRIVATE, None))
+        self.folder = folder
         self.process = subprocess.Popen([sys.executable, os.path.abspath(__file__), folder] + ["v6"] * has_v6, stdin=subprocess.PIPE,
                                         stdout=subprocess.PIPE, text=True)
         self.process.stdout.readline()
