@@ -74,28 +74,31 @@ static const struct cli_foreign_option foreign[] = {{0}};
 
 void cli_policy_help(FILE *out)
 {
-    fputs("Usage: glovebox policy check [--json] FILE\n"
-          "       glovebox policy explain [OPTIONS] FILE TARGET\n"
-          "       glovebox policy set [OPTIONS] NAME FILE\n"
-          "       glovebox policy learn [OPTIONS OF RUN] [--] COMMAND [ARG...] > FILE\n"
-          "\n"
-          "check says whether FILE (- for standard input) is a policy document, and what in it is\n"
-          "most likely not meant. explain says what the policy does with a destination, step by\n"
-          "step. Both touch no network. set puts FILE in force in a running sandbox, at once and\n"
-          "for what is open too. learn runs a program that may reach everything public, and\n"
-          "writes the policy that allows just what it did.\n"
-          "\n"
-          "TARGET is one of:\n"
-          "  https://HOST[:PORT]/PATH      a request, with TLS; also http://\n"
-          "  HOST:PORT, tcp://HOST:PORT    a TCP connection to a name or an address\n"
-          "  udp://HOST:PORT               a datagram\n"
-          "  icmp://HOST                   an echo request\n"
-          "  dns:NAME[/TYPE]               a question to the resolver\n"
-          "\n"
-          "Options of explain:\n",
-          out);
+    fputs(
+        "Usage: glovebox policy check [--json] FILE\n"
+        "       glovebox policy explain [OPTIONS] FILE TARGET\n"
+        "       glovebox policy set [OPTIONS] NAME FILE\n"
+        "       glovebox policy phase [OPTIONS] NAME PHASE\n"
+        "       glovebox policy learn [OPTIONS OF RUN] [--] COMMAND [ARG...] > FILE\n"
+        "\n"
+        "check says whether FILE (- for standard input) is a policy document, and what in it is\n"
+        "most likely not meant. explain says what the policy does with a destination, step by\n"
+        "step. Both touch no network. set puts FILE in force in a running sandbox, at once and\n"
+        "for what is open too; phase takes it to another phase of the policy that it has. learn\n"
+        "runs a program that may reach everything public, and writes the policy that allows just\n"
+        "what it did.\n"
+        "\n"
+        "TARGET is one of:\n"
+        "  https://HOST[:PORT]/PATH      a request, with TLS; also http://\n"
+        "  HOST:PORT, tcp://HOST:PORT    a TCP connection to a name or an address\n"
+        "  udp://HOST:PORT               a datagram\n"
+        "  icmp://HOST                   an echo request\n"
+        "  dns:NAME[/TYPE]               a question to the resolver\n"
+        "\n"
+        "Options of explain:\n",
+        out);
     cli_options_print(explain_options, out);
-    fputs("\nOptions of set:\n", out);
+    fputs("\nOptions of set and phase:\n", out);
     cli_options_print(cli_policy_set_options, out);
     fputs("\nExit status: 0 when the document is good, or the destination is allowed; 1 when not;\n"
           "of learn, that of the command.\n"
@@ -242,6 +245,8 @@ int cli_policy(int count, char **words)
         return run_verb(!strcmp(word, "check"), count - 1, words + 1);
     if (!strcmp(word, "set"))
         return cli_policy_set(count - 1, words + 1);
+    if (!strcmp(word, "phase"))
+        return cli_policy_phase(count - 1, words + 1);
     if (!strcmp(word, "learn"))
         return cli_policy_learn(count - 1, words + 1);
     if (!strcmp(word, "--help") || !strcmp(word, "-h")) {
@@ -250,11 +255,12 @@ int cli_policy(int count, char **words)
     }
     if (*word)
         sandbox_error_set(&e, -EINVAL,
-                          "policy: %s: no such command; there are check, explain, set "
-                          "and learn",
+                          "policy: %s: no such command; there are check, explain, set, "
+                          "phase and learn",
                           word);
     else
-        sandbox_error_set(&e, -EINVAL, "policy: give a command: check, explain, set or learn");
+        sandbox_error_set(&e, -EINVAL,
+                          "policy: give a command: check, explain, set, phase or learn");
     cli_say_error(&e);
     return CLI_STATUS_BAD_USE;
 }

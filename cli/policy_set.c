@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * glovebox policy set: a new policy for a running sandbox.
+ * glovebox policy set: a new policy for a running sandbox. glovebox policy phase: another phase of
+ * the one that it has.
  */
 #include "cli/policy_file.h"
 #include "cli/say.h"
@@ -14,6 +15,7 @@
 
 struct set_options {
     bool json, help;
+    const char *phase;
     uint64_t generation;
 };
 
@@ -40,7 +42,15 @@ static int take_generation(void *target, const char *value, struct sandbox_error
     return 0;
 }
 
+static int take_phase(void *target, const char *value, struct sandbox_error *e _unused_)
+{
+    ((struct set_options *)target)->phase = value;
+    return 0;
+}
+
 const struct cli_option cli_policy_set_options[] = {
+    {"phase", 0, "PHASE", "of set: in this phase of it, not the one that the sandbox is in",
+     take_phase},
     {"if-generation", 0, "N", "only while the policy in force is the N-th of the sandbox",
      take_generation},
     {"json", 0, NULL, "print a JSON object", take_json},
@@ -67,8 +77,17 @@ static int check(const struct buf *text, struct sandbox_error *e)
     return 0;
 }
 
+/* What the gateway says of a document: from is where that came from. */
+static int refused(int r, const char *name, const char *from, struct sandbox_error *e)
+{
+    if (r != -EINVAL && r != -EOPNOTSUPP && r != -ESTALE)
+        return r;
+    sandbox_error_prefix(e, r, "policy: %s", r == -ESTALE ? name : from);
+    return STATUS_REFUSED;
+}
+
 /* 0 and *ret; STATUS_REFUSED or negative errno, and the sentence. */
-static int set(const char *name, const char *path, uint64_t generation, uint64_t *ret,
+static int set(const char *name, const char *path, const struct set_options *o, uint64_t *ret,
                struct sandbox_error *e)
 {
     struct buf text = BUF_INIT(POLICY_DOCUMENT_MAX_BYTES + 2);
@@ -77,17 +96,26 @@ static int set(const char *name, const char *path, uint64_t generation, uint64_t
         buf_done(&text);
         return r;
     }
+    const struct update update = {text.data, text.size, o->phase, o->generation};
     r = check(&text, e);
     if (r == 0)
-        r = updates_set_policy(name, text.data, text.size, generation, ret, e);
+        r = updates_set_policy(name, &update, ret, e);
     buf_done(&text);
-    if (r != -EINVAL && r != -EOPNOTSUPP && r != -ESTALE)
-        return r;
-    sandbox_error_prefix(e, r, "policy: %s", r == -ESTALE ? name : path);
-    return STATUS_REFUSED;
+    return refused(r, name, path, e);
 }
 
-int cli_policy_set(int count, char **words)
+static int set_phase(const char *name, const char *phase, const struct set_options *o,
+                     uint64_t *ret, struct sandbox_error *e)
+{
+    const struct update update = {.phase = phase, .generation = o->generation};
+    if (!phase[0] || o->phase)
+        return sandbox_error_set(e, -EINVAL,
+                                 "policy phase: give the name of a sandbox and one of "
+                                 "a phase");
+    return refused(updates_set_policy(name, &update, ret, e), name, phase, e);
+}
+
+static int run(bool is_phase, int count, char **words)
 {
     struct set_options o = {0};
     struct sandbox_error e;
@@ -99,11 +127,11 @@ int cli_policy_set(int count, char **words)
         return 0;
     }
     if (r == 0 && count - used != 2)
-        r = sandbox_error_set(&e, -EINVAL,
-                              "policy set: give the name of a sandbox and a file; - is standard "
-                              "input");
+        r = sandbox_error_set(&e, -EINVAL, "policy %s: give the name of a sandbox and %s",
+                              is_phase ? "phase" : "set",
+                              is_phase ? "one of a phase" : "a file; - is standard input");
     if (r == 0)
-        r = set(words[used], words[used + 1], o.generation, &generation, &e);
+        r = (is_phase ? set_phase : set)(words[used], words[used + 1], &o, &generation, &e);
     if (r != 0) {
         cli_say_error(&e);
         return r < 0 ? CLI_STATUS_BAD_USE : r;
@@ -111,4 +139,14 @@ int cli_policy_set(int count, char **words)
     printf(o.json ? "{\"generation\": %" PRIu64 "}\n" : "generation %" PRIu64 " is in force\n",
            generation);
     return 0;
+}
+
+int cli_policy_set(int count, char **words)
+{
+    return run(false, count, words);
+}
+
+int cli_policy_phase(int count, char **words)
+{
+    return run(true, count, words);
 }

@@ -21,11 +21,14 @@ struct retired {
 };
 
 static bool is_open;
+static struct buf in_force; /* the text of the policy */
 static struct retired retired[RETIRED_MAX];
 static size_t retired_count;
 
-void control_start(void)
+void control_start(struct buf *document)
 {
+    in_force = *document;
+    *document = BUF_INIT(0);
     is_open = fcntl(GATEWAY_CONTROL_FD, F_GETFD) >= 0;
     gateway.generation = 1;
 }
@@ -34,6 +37,7 @@ void control_end(void)
 {
     for (size_t i = 0; i < retired_count; i++)
         policy_free(retired[i].policy);
+    buf_done(&in_force);
 }
 
 bool control_is_open(void)
@@ -112,12 +116,27 @@ static void put_in_force(struct policy *p)
     flows_recheck();
 }
 
-static int compile(const struct buf *text, struct policy **ret, struct policy_error *e)
+/* wanted: "" for the phase that the sandbox is in, if p has that. */
+static int set_phase(struct policy *p, const char *wanted, struct policy_error *e)
+{
+    const struct policy_document *old = gateway.document;
+    if (!wanted[0] && old->phase_count > 0)
+        policy_set_phase(p, old->phases[old->phase]);
+    if (!wanted[0] || policy_set_phase(p, wanted) == 0)
+        return 0;
+    snprintf(e->text, sizeof(e->text), "it has no phase of that name; look at its \"phases\"");
+    return -EINVAL;
+}
+
+static int compile(const struct buf *text, const char *phase, struct policy **ret,
+                   struct policy_error *e)
 {
     struct policy *p = policy_parse(text->data ? text->data : "", text->size, e);
     if (!p)
         return -EINVAL;
-    int r = policy_check_enforced(policy_get_document(p), e);
+    int r = set_phase(p, phase, e);
+    if (r == 0)
+        r = policy_check_enforced(policy_get_document(p), e);
     if (r == 0)
         r = check_change(policy_get_document(p), e);
     if (r == 0)
@@ -127,10 +146,23 @@ static int compile(const struct buf *text, struct policy **ret, struct policy_er
     return r;
 }
 
-/* 0 and the policy; or negative errno with the reason. */
-static int take(const struct update_packet *p, int fd, struct policy **ret, struct policy_error *e)
+/* The document that was sent, or the one in force. */
+static int find_document(const struct update_packet *p, int fd, struct buf *ret,
+                         struct policy_error *e)
 {
-    struct buf text = BUF_INIT(POLICY_DOCUMENT_MAX_BYTES + 1);
+    int r = fd >= 0        ? read_document(fd, ret)
+            : !p->phase[0] ? -EBADF
+                           : buf_append(ret, in_force.data, in_force.size);
+    if (r < 0)
+        snprintf(e->text, sizeof(e->text),
+                 "the document can't be read: %s; make it shorter, and try again", strerror(-r));
+    return r;
+}
+
+/* 0, the policy and its text; or negative errno with the reason. */
+static int take(const struct update_packet *p, int fd, struct policy **ret, struct buf *ret_text,
+                struct policy_error *e)
+{
     *e = (struct policy_error){.line = 0};
     free_retired();
     if (p->generation && p->generation != gateway.generation) {
@@ -139,25 +171,23 @@ static int take(const struct update_packet *p, int fd, struct policy **ret, stru
                  (unsigned long long)gateway.generation, (unsigned long long)p->generation);
         return -ESTALE;
     }
-    int r = fd < 0 ? -EBADF : read_document(fd, &text);
-    if (r == 0)
-        r = compile(&text, ret, e);
-    else
-        snprintf(e->text, sizeof(e->text),
-                 "the document can't be read: %s; make it shorter, and "
-                 "try again",
-                 strerror(-r));
-    buf_done(&text);
-    return r;
+    int r = find_document(p, fd, ret_text, e);
+    return r < 0 ? r : compile(ret_text, p->phase, ret, e);
 }
 
 static void set_policy(const struct update_packet *p, int fd)
 {
     struct policy_error e;
     struct policy *next;
-    int r = take(p, fd, &next, &e);
-    if (r == 0)
+    struct buf text = BUF_INIT(POLICY_DOCUMENT_MAX_BYTES + 1);
+    int r = take(p, fd, &next, &text, &e);
+    if (r == 0) {
         put_in_force(next);
+        buf_done(&in_force);
+        in_force = text;
+    } else {
+        buf_done(&text);
+    }
     log_update(r == 0 ? NULL : e.text);
     const struct update_packet done = {.version = UPDATE_VERSION,
                                        .type = UPDATE_DONE,

@@ -10,13 +10,15 @@
 #pragma once
 
 #include "gateway/gateway.h"
+#include "lib/base/buf.h"
 
 #include <poll.h>
 
 #define CONTROL_SOCKETS_MAX 1
 
-/* Before the seal. */
-void control_start(void);
+/* Before the seal. document: the text of the policy in force, which is kept; what is left is empty.
+ */
+void control_start(struct buf *document);
 
 /* When there are no flows any more. */
 void control_end(void);

@@ -83,7 +83,7 @@ bool rate_take(struct rate *r, uint64_t most)
 
 /* ---- the start ---- */
 
-static void read_policy(void)
+static void read_policy(struct buf *ret)
 {
     struct buf text = BUF_INIT(POLICY_DOCUMENT_MAX_BYTES + 1);
     struct policy_error e;
@@ -98,7 +98,7 @@ static void read_policy(void)
     if (!gateway.policy)
         gateway_fail("policy: %s", e.text);
     gateway.document = policy_get_document(gateway.policy);
-    buf_done(&text);
+    *ret = text;
 }
 
 static void read_secrets(void)
@@ -192,6 +192,7 @@ static int let_go(struct dl_phdr_info *program, size_t size, void *unused)
 static void start(int count, char **words)
 {
     const char *why = "";
+    struct buf document;
     uint64_t seed;
     signal(SIGPIPE, SIG_IGN);
     if (count < 2 || getrandom(&seed, sizeof(seed), 0) != sizeof(seed))
@@ -199,14 +200,14 @@ static void start(int count, char **words)
     map_seed(seed);
     gateway.sandbox = words[1];
     raise_descriptor_limit();
-    read_policy();
+    read_policy(&document);
     read_exemptions(count - 2, words + 2);
     read_secrets();
     read_interfaces();
     trust_start();
     if (names_start(&why) < 0)
         gateway_fail("name servers: %s; check /etc/resolv.conf", why);
-    control_start();
+    control_start(&document);
     log_start();
     if (watch_start() < 0)
         gateway_fail("epoll: %s; free descriptors", strerror(errno));

@@ -109,7 +109,8 @@ static void pass_on(struct updates *u, size_t i, const struct update_packet *ask
                               .type = UPDATE_SET,
                               .number = ++u->last_number,
                               .generation = asked->generation};
-    if (socket_file_send(u->gateway, &p, sizeof(p), fd) < 0)
+    memcpy(p.phase, asked->phase, sizeof(p.phase));
+    if (updates_send(u->gateway, &p, fd) < 0)
         refuse(u, i, EAGAIN, "the gateway has no time for it now; try again");
     else
         u->clients[i].number = p.number;
@@ -126,9 +127,9 @@ static void read_client(struct updates *u, size_t i)
     if (n <= 0)
         drop(u, i);
     else if (n != sizeof(p) || p.version != UPDATE_VERSION || p.type != UPDATE_SET || p.text_size ||
-             u->clients[i].number)
+             !update_has_phase(&p) || u->clients[i].number)
         refuse(u, i, EPROTO, "this is not what another version says; use the same one");
-    else if (fd < 0 || !is_document(fd))
+    else if (fd < 0 ? !p.phase[0] : !is_document(fd))
         refuse(u, i, EPROTO, "there is no sealed document with it; use glovebox policy set");
     else
         pass_on(u, i, &p, fd);

@@ -11,6 +11,7 @@
  */
 #pragma once
 
+#include "lib/base/update.h"
 #include "sandbox/registry.h"
 
 #include <poll.h>
@@ -52,10 +53,20 @@ void updates_close(struct updates *u);
 
 /* ---- the other side ---- */
 
+/* One packet, with a descriptor unless fd is -1. 0 or negative errno; does not wait. */
+int updates_send(int socket, const struct update_packet *p, int fd);
+
+struct update {
+    const char *json; /* NULL: the document that is in force */
+    size_t size;
+    const char *phase;   /* NULL: the one that it is in, or its first */
+    uint64_t generation; /* that is to be replaced, 0: whichever */
+};
+
 /*
- * Puts a document in force in the running sandbox of that name. generation: that is to be replaced,
- * 0: whichever. 0 and the new generation, when no flow is open that it does not allow; or negative
- * errno with the sentence: -EINVAL, -EOPNOTSUPP: of the document; -ESTALE: of generation.
+ * Puts a document, or another phase of it, in force in the running sandbox of that name. 0 and the
+ * new generation, when no flow is open that it does not allow; or negative errno with the sentence:
+ * -EINVAL, -EOPNOTSUPP: of the document; -ESTALE: of generation.
  */
-int updates_set_policy(const char *name, const char *json, size_t size, uint64_t generation,
-                       uint64_t *ret_generation, struct sandbox_error *e);
+int updates_set_policy(const char *name, const struct update *update, uint64_t *ret_generation,
+                       struct sandbox_error *e);

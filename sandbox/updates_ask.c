@@ -47,12 +47,25 @@ static int connect_to(const char *name, struct sandbox_error *e)
     return fd;
 }
 
-static int send_document(int socket, const char *json, size_t size, uint64_t generation)
+int updates_send(int socket, const struct update_packet *p, int fd)
 {
-    const struct update_packet p = {
-        .version = UPDATE_VERSION, .type = UPDATE_SET, .generation = generation};
-    _cleanup_close_ int fd = memory_file_new("glovebox-policy", json, size);
-    return fd < 0 ? -errno : socket_file_send(socket, &p, sizeof(p), fd);
+    if (fd >= 0)
+        return socket_file_send(socket, p, sizeof(*p), fd);
+    return send(socket, p, sizeof(*p), MSG_NOSIGNAL | MSG_DONTWAIT) < 0 ? -errno : 0;
+}
+
+static int send_update(int socket, const struct update *u)
+{
+    struct update_packet p = {
+        .version = UPDATE_VERSION, .type = UPDATE_SET, .generation = u->generation};
+    if (u->phase && strlen(u->phase) >= sizeof(p.phase))
+        return -ENAMETOOLONG;
+    if (u->phase)
+        memcpy(p.phase, u->phase, strlen(u->phase));
+    if (!u->json)
+        return updates_send(socket, &p, -1);
+    _cleanup_close_ int fd = memory_file_new("glovebox-policy", u->json, u->size);
+    return fd < 0 ? -errno : updates_send(socket, &p, fd);
 }
 
 /* 0 and *ret; or negative errno. */
@@ -74,15 +87,15 @@ static int wait_answer(int socket, struct update_message *ret)
     return 0;
 }
 
-int updates_set_policy(const char *name, const char *json, size_t size, uint64_t generation,
-                       uint64_t *ret_generation, struct sandbox_error *e)
+int updates_set_policy(const char *name, const struct update *update, uint64_t *ret_generation,
+                       struct sandbox_error *e)
 {
     struct update_message m;
     char words[1024];
     _cleanup_close_ int fd = connect_to(name, e);
     if (fd < 0)
         return fd;
-    int r = send_document(fd, json, size, generation);
+    int r = send_update(fd, update);
     if (r == 0)
         r = wait_answer(fd, &m);
     if (r < 0)

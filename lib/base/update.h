@@ -5,7 +5,9 @@
  *
  *   LINE text                  gateway: a decision, one JSON object, without a newline
  *   SET number, generation     starter: a memory file comes with it, sealed against every change,
- *                              whose content is the policy that is to be in force instead
+ *     phase                    whose content is the policy that is to be in force instead, in that
+ *                              phase of it; without a file it is the one in force. Without a phase
+ *                              it stays in the one that it is in, where the new one has that too
  *   DONE number, generation,   gateway: always one. error 0: that generation is in force, for what
  *     error, text              is open too; else the one before it stays, as text says
  *
@@ -17,8 +19,9 @@
 
 #include "lib/base/base.h"
 
-#define UPDATE_VERSION  1
-#define UPDATE_TEXT_MAX 8192
+#define UPDATE_VERSION   2
+#define UPDATE_TEXT_MAX  8192
+#define UPDATE_PHASE_MAX 40 /* bytes of a phase's name, its NUL counted */
 
 enum update_type { UPDATE_SET = 1, UPDATE_DONE, UPDATE_LINE };
 
@@ -28,6 +31,7 @@ struct update_packet {
     uint64_t generation; /* SET: that is to be replaced, 0: whichever; DONE: in force; from 1 */
     int32_t error;       /* positive errno, or 0 */
     uint32_t text_size;
+    char phase[UPDATE_PHASE_MAX]; /* of a SET; "": none */
 };
 
 struct update_message {
@@ -35,10 +39,16 @@ struct update_message {
     char text[UPDATE_TEXT_MAX];
 };
 
+/* Whether its phase is a string; it may be empty. */
+static inline bool update_has_phase(const struct update_packet *p)
+{
+    return memchr(p->phase, '\0', sizeof(p->phase));
+}
+
 /* Whether so many bytes can be a message of this version. */
 static inline bool update_is_valid(const struct update_message *m, size_t size)
 {
     return size >= sizeof(m->packet) && m->packet.version == UPDATE_VERSION &&
-           m->packet.text_size <= UPDATE_TEXT_MAX &&
+           m->packet.text_size <= UPDATE_TEXT_MAX && update_has_phase(&m->packet) &&
            m->packet.text_size == size - sizeof(m->packet);
 }

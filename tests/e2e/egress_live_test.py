@@ -22,7 +22,7 @@ from egress_test import PROLOGUE, Egress, cidr, domain  # noqa: E402
 from internet import BIG, EVIL, GOOD, OTHER  # noqa: E402
 
 LIMIT = 60
-UPDATE = struct.Struct("<IIQQiI")
+UPDATE = struct.Struct("<IIQQiI40s")
 SET, DONE = 1, 2
 
 
@@ -167,8 +167,12 @@ class Live(Egress):
 held = []
 def get(s, path="/x", host="api.good.test"):
     s.sendall(f"GET {path} HTTP/1.1\r\nHost: {host}\r\n\r\n".encode())
+    data = piece = b" "
     try:
-        return s.recv(4096)[:15].decode()
+        while piece and not data.endswith(path.encode() + b"\n"):
+            piece = s.recv(4096)
+            data += piece
+        return data[1:16].decode()
     except OSError as e:
         return errno.errorcode[e.errno]
 def rest(s):
@@ -314,6 +318,28 @@ class Update(Live):
         self.expect(self.set(domain("git.good.test"), **with_both), out=b"generation 2 is in force\n")
         self.expect(self.set(domain("git.good.test"), **with_both), out=b"generation 3 is in force\n")
 
+    def test_phases_are_moved_on_from_outside(self):
+        phased = self.document(domain("api.good.test", phases=["install"]), domain("git.good.test", phases=["run"]),
+                               domain("other.good.test"), phases=["install", "run"])
+        say = self.open("--policy", self.path("phased.json", phased))
+        both = "[by_name('api.good.test'), by_name('git.good.test', 22), by_name('other.good.test')]"
+        self.assertEqual(say(both), ["ok", "NONAME", "ok"])
+        say("held.append(tcp(look('api.good.test')[0]))")
+        self.expect(glovebox("policy", "phase", self.name, "run"), out=b"generation 2 is in force\n")
+        self.assertEqual(say("rest(held[0])"), [0, "ECONNRESET"])
+        self.assertEqual(say(both), ["NONAME", "ok", "ok"])
+        done = glovebox("policy", "phase", self.name, "none")
+        self.assertEqual(done.returncode, 1)
+        self.assertIn(b"no phase of that name", done.stderr)
+        self.assertEqual(say(both), ["NONAME", "ok", "ok"])
+        # Another document does not lead back to where more was open, unless that is said.
+        self.assertEqual(self.set(domain("api.good.test", phases=["install"]), domain("evil.test", phases=["run"]),
+                                  phases=["install", "run"]).returncode, 0)
+        self.assertEqual(say("[look('api.good.test'), look('evil.test')]"), ["NONAME", [EVIL]])
+        self.assertEqual(self.set(domain("api.good.test", phases=["install"]), phases=["install", "run"],
+                                  options=("--phase", "install")).returncode, 0)
+        self.assertEqual(say("look('api.good.test')"), [GOOD])
+
     def test_who_has_none_gets_none(self):
         self.expect_refused(self.set(), "no sandbox of this name is running")
         self.start("--name", self.name, "--", "sleep", "60")
@@ -375,8 +401,8 @@ class Abuse(Live):
         return s
 
     @staticmethod
-    def packet(kind=SET, version=1, number=0, generation=0, error=0, size=0):
-        return UPDATE.pack(version, kind, number, generation, error, size)
+    def packet(kind=SET, version=2, number=0, generation=0, error=0, size=0, phase=b""):
+        return UPDATE.pack(version, kind, number, generation, error, size, phase)
 
     @staticmethod
     def memory(text, seals=0x2 | 0x4 | 0x8):
@@ -448,8 +474,9 @@ class Abuse(Live):
 
     def test_garbage(self):
         good = self.document().encode()
-        cases = [(b"x",), (b"x" * 5000,), (self.packet(),), (self.packet(version=2), good), (self.packet(DONE), good),
-                 (self.packet(kind=3), good), (self.packet(size=5) + b"12345", good), (self.packet() + b"x", good)]
+        cases = [(b"x",), (b"x" * 5000,), (self.packet(),), (self.packet(version=1), good), (self.packet(DONE), good),
+                 (self.packet(kind=3), good), (self.packet(size=5) + b"12345", good), (self.packet() + b"x", good),
+                 (self.packet(phase=b"x" * 40), good), (self.packet(phase=b"none"), good), (self.packet(phase=b"none"),)]
         for data, *text in cases:
             with self.subTest(data[:40]):
                 s = self.connect()
