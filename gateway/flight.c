@@ -43,11 +43,15 @@ static bool is_blank(char c)
     return c == ' ' || c == '\t' || c == '\v' || c == '\f';
 }
 
+/*
+ * Some servers take a request line of any length, so one that is too long for us is a request as
+ * well: it is refused, where as another protocol it would pass without being judged.
+ */
 static enum flight_kind look_at_line(const char *line, size_t size)
 {
-    const char *end = memchr(line, '\n', size);
+    const char *end = memchr(line, '\n', MIN(size, (size_t)HTTP_LINE_MAX_BYTES + 1));
     if (!end)
-        return size > HTTP_LINE_MAX_BYTES ? FLIGHT_OTHER : FLIGHT_MORE;
+        return size > HTTP_LINE_MAX_BYTES ? FLIGHT_HTTP : FLIGHT_MORE;
     return memmem(line, (size_t)(end - line), "HTTP/1.", 7) ? FLIGHT_HTTP : FLIGHT_OTHER;
 }
 

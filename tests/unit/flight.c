@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "gateway/flight.h"
 
+#include "lib/http/head.h"
 #include "tests/harness/harness.h"
 #include "tests/unit/hello_bytes.h"
 
@@ -73,11 +74,17 @@ TEST(words_that_no_method_begins_with_are_told_apart_whole)
     EXPECT_EQ(take_whole(line, sizeof(line) - 1), FLIGHT_HTTP);
 }
 
-TEST(a_line_without_an_end_is_none)
+TEST(H2_a_line_that_is_too_long_is_a_request)
 {
     char line[10000];
     memset(line, 'a', sizeof(line));
     memcpy(line, "GET /", 5);
+    EXPECT_EQ(take_whole(line, sizeof(line)), FLIGHT_HTTP);
+    EXPECT_EQ(take_whole(line, HTTP_LINE_MAX_BYTES), FLIGHT_MORE);
+    line[sizeof(line) - 1] = '\n';
+    EXPECT_EQ(take_whole(line, sizeof(line)), FLIGHT_HTTP);
+    EXPECT_EQ(take_bytes(line, sizeof(line)), FLIGHT_HTTP);
+    line[100] = '\n';
     EXPECT_EQ(take_whole(line, sizeof(line)), FLIGHT_OTHER);
 }
 
