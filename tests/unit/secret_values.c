@@ -25,8 +25,9 @@ static int load(const char *more, const char *placeholder, const char *value, si
     const struct secret_value v = {"KEY", placeholder, value, size};
     int r = secrets_new(policy_get_document(p), &v, 1, &s, &e);
     EXPECT_EQ(r == 0, s != NULL);
-    if (r < 0 && (strncmp(e.text, "secret KEY: ", 12) || !strstr(e.text, words) ||
-                  !strstr(e.text, "; ") || e.reason != 12 || strcmp(e.name, "KEY") || (size > 4 && strstr(e.text, value))))
+    if (r < 0 &&
+        (strncmp(e.text, "secret KEY: ", 12) || !strstr(e.text, words) || !strstr(e.text, "; ") ||
+         e.reason != 12 || strcmp(e.name, "KEY") || (size > 4 && strstr(e.text, value))))
         harness_fail(__FILE__, __LINE__, "%s", e.text);
     secrets_put(s);
     policy_free(p);
