@@ -152,7 +152,7 @@ static void take_message(const struct gateway_message *m)
         begin_request(&m->packet);
         if (m->packet.data_size > GATEWAY_QUERY_MAX)
             gateway_fail("the kernel sent a query of %u bytes", m->packet.data_size);
-        questions_take(m->packet.id, m->data, m->packet.data_size);
+        questions_take(&m->packet, m->data);
         return;
     case GATEWAY_CONNECT:
         take_connect(&m->packet);

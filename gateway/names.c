@@ -120,12 +120,18 @@ static void take(struct lookup *l, unsigned family, const unsigned char *reply, 
     }
 }
 
+/* Whether c-ares has taken a message from the server for an answer to what was asked. */
+static bool is_reply(int status, const unsigned char *reply, int size)
+{
+    return reply && size > 0 &&
+           (status == ARES_SUCCESS || status == ARES_ENOTFOUND || status == ARES_ENODATA);
+}
+
 static void on_reply(struct lookup *l, unsigned family, int status, const unsigned char *reply,
                      int size)
 {
     l->open &= ~family;
-    if (l->done && reply && size > 0 &&
-        (status == ARES_SUCCESS || status == ARES_ENOTFOUND || status == ARES_ENODATA))
+    if (l->done && is_reply(status, reply, size))
         take(l, family, reply, size);
     if (l->open == 0 && l->done)
         finish(l);
@@ -143,22 +149,32 @@ static void on_v6(void *arg, int status, int timeouts, unsigned char *reply, int
     on_reply(arg, NAMES_V6, status, reply, size);
 }
 
+static const struct policy_hosts_entry *find_pinned(const char *name)
+{
+    const struct policy_dns *dns = &gateway.document->dns;
+    for (size_t i = 0; i < dns->host_count; i++)
+        if (!strcmp(dns->hosts[i].name, name))
+            return &dns->hosts[i];
+    return NULL;
+}
+
+bool names_is_pinned(const char *name)
+{
+    return find_pinned(name);
+}
+
 /* Names that the policy gives addresses itself. */
 static bool find_in_policy(const char *name, unsigned wanted, struct dns_addresses *ret)
 {
-    const struct policy_dns *dns = &gateway.document->dns;
-    for (size_t i = 0; i < dns->host_count; i++) {
-        const struct policy_hosts_entry *h = &dns->hosts[i];
-        if (strcmp(h->name, name))
-            continue;
-        *ret = (struct dns_addresses){.rcode = DNS_NOERROR};
-        for (size_t n = 0; n < h->address_count && ret->count < DNS_ADDRESSES_MAX; n++)
-            if (wanted & (IN6_IS_ADDR_V4MAPPED(&h->addresses[n]) ? NAMES_V4 : NAMES_V6))
-                ret->list[ret->count++] =
-                    (struct dns_address){.address = h->addresses[n], .ttl = UINT32_MAX};
-        return true;
-    }
-    return false;
+    const struct policy_hosts_entry *h = find_pinned(name);
+    if (!h)
+        return false;
+    *ret = (struct dns_addresses){.rcode = DNS_NOERROR};
+    for (size_t n = 0; n < h->address_count && ret->count < DNS_ADDRESSES_MAX; n++)
+        if (wanted & (IN6_IS_ADDR_V4MAPPED(&h->addresses[n]) ? NAMES_V4 : NAMES_V6))
+            ret->list[ret->count++] =
+                (struct dns_address){.address = h->addresses[n], .ttl = UINT32_MAX};
+    return true;
 }
 
 struct lookup *names_look_up(const char *name, unsigned wanted, unsigned first, lookup_done_fn done,
@@ -193,6 +209,32 @@ void names_cancel(struct lookup *l)
         return;
     l->done = NULL;
     list_remove(&l->link);
+}
+
+/* ---- other records than addresses ---- */
+
+struct asked {
+    names_reply_fn done;
+    void *context;
+};
+
+static void on_asked(void *arg, int status, int timeouts, unsigned char *reply, int size)
+{
+    struct asked *a = arg;
+    bool is_there = is_reply(status, reply, size);
+    a->done(a->context, is_there ? reply : NULL, is_there ? (size_t)size : 0);
+    free(a);
+}
+
+void names_ask(const char *name, uint16_t type, names_reply_fn done, void *context)
+{
+    struct asked *a = malloc(sizeof(*a));
+    if (!a) {
+        done(context, NULL, 0);
+        return;
+    }
+    *a = (struct asked){done, context};
+    ares_query(channel, name, DNS_CLASS_IN, type, on_asked, a);
 }
 
 /* ---- what the sandbox was told ---- */

@@ -36,6 +36,15 @@ struct lookup *names_look_up(const char *name, unsigned wanted, unsigned first, 
                              void *context);
 void names_cancel(struct lookup *l);
 
+/* Whether the policy gives the name its addresses (dns.hosts): then nobody is asked about it. */
+bool names_is_pinned(const char *name);
+
+/* reply: an upstream's message, borrowed; NULL: no resolver answered. */
+typedef void (*names_reply_fn)(void *context, const uint8_t *reply, size_t size);
+
+/* Asks for records of any type of a canonical name. done is called once, maybe at once. */
+void names_ask(const char *name, uint16_t type, names_reply_fn done, void *context);
+
 /* The sandbox was told that name has this address. */
 void names_remember(const char *name, const struct in6_addr *address);
 

@@ -11,11 +11,14 @@
 
 struct question {
     uint64_t id;
+    bool is_stream;
     struct dns_query query;
     char name[POLICY_NAME_MAX_BYTES + 1]; /* canonical */
     size_t size;
     uint8_t message[GATEWAY_QUERY_MAX];
 };
+
+_Static_assert(DNS_ANSWER_MAX <= GATEWAY_DATA_MAX, "an answer is the data of one message");
 
 static struct rate rate;
 static struct map names; /* that were looked up, as hashes */
@@ -23,7 +26,9 @@ static struct map names; /* that were looked up, as hashes */
 static void answer(const struct question *q, const struct dns_answer *a)
 {
     uint8_t text[DNS_ANSWER_MAX];
-    size_t size = dns_answer_write(q->message, &q->query, a, text);
+    struct dns_answer whole = *a;
+    whole.is_stream = q->is_stream;
+    size_t size = dns_answer_write(q->message, &q->query, &whole, text);
     channel_send_answer(q->id, text, size);
 }
 
@@ -57,12 +62,24 @@ static void refuse(const struct question *q, const char *reason, const char *wor
     answer(q, &(struct dns_answer){.rcode = DNS_NXDOMAIN, .blocked = words});
 }
 
-/* There is such a name, but no record of that type that the sandbox may have, or could use. */
-static void answer_nothing(const struct question *q, const struct policy_verdict *v)
+/* What the policy is not asked about: the message is none, or not of the Internet. */
+static void reject(const struct question *q, int rcode, const char *reason)
 {
     struct log_entry e = entry_of(q);
-    e.is_allowed = v->action == POLICY_ALLOW;
-    e.reason = e.is_allowed ? NULL : v->reason;
+    if (q->query.question_size == 0)
+        e.name = e.dns_type = NULL;
+    e.reason = reason;
+    log_write(&e);
+    answer_code(q, rcode);
+}
+
+/* There is such a name, but no record of that type that the sandbox may have (reason), or could
+ * use. */
+static void answer_nothing(const struct question *q, const char *reason)
+{
+    struct log_entry e = entry_of(q);
+    e.is_allowed = !reason;
+    e.reason = reason;
     log_write(&e);
     answer_code(q, DNS_NOERROR);
 }
@@ -140,6 +157,36 @@ static bool is_known_or_fits(const char *name)
            map_set(&names, key, &names) == 0;
 }
 
+/* Whether a client that is sent there gets anywhere: else it is better off without being sent. */
+static bool could_reach(const char *name)
+{
+    struct policy_host host;
+    struct policy_verdict v;
+    const char *why = NULL;
+    if (policy_host_parse(name, strlen(name), &host, &why) < 0 || host.kind != POLICY_HOST_NAME)
+        return false;
+    policy_judge_query(gateway.policy, host.name, DNS_TYPE_A, &v);
+    return v.action == POLICY_ALLOW || v.cause == POLICY_CAUSE_DNS_TYPE;
+}
+
+static void on_reply(void *context, const uint8_t *reply, size_t size)
+{
+    static struct dns_records found; /* used up at once */
+    struct question *q = context;
+    struct log_entry e = entry_of(q);
+    const struct dns_records_wanted wanted = {q->name, q->query.type, could_reach};
+    int error = reply ? dns_records_parse(reply, size, &wanted, &found) : -EIO;
+    bool is_answer = error == 0 && (found.rcode == DNS_NOERROR || found.rcode == DNS_NXDOMAIN);
+    e.is_allowed = true;
+    e.error = reply ? -error : 0;
+    log_write(&e);
+    for (size_t i = 0; is_answer && i < found.count; i++)
+        found.list[i].ttl = clamp_ttl(found.list[i].ttl);
+    answer(q, &(struct dns_answer){.rcode = is_answer ? found.rcode : DNS_SERVFAIL,
+                                   .records = is_answer ? &found : NULL});
+    free(q);
+}
+
 static void look_up(const struct question *q)
 {
     if (!is_known_or_fits(q->name)) {
@@ -152,15 +199,29 @@ static void look_up(const struct question *q)
         return;
     }
     *kept = *q;
+    if (dns_type_is_copied(q->query.type)) {
+        names_ask(kept->name, q->query.type, on_reply, kept);
+        return;
+    }
     unsigned family = q->query.type == DNS_TYPE_AAAA ? NAMES_V6 : NAMES_V4;
     names_look_up(kept->name, family, family, on_found, kept);
 }
 
-/* Addresses that nothing can be sent to would be tried first by many programs, and by some alone.
+/*
+ * Addresses that nothing can be sent to would be tried first by many programs, and by some alone.
+ * Of a name that the policy gives addresses there is nothing else.
  */
-static bool is_of_use(uint16_t type)
+static bool is_of_use(const struct question *q)
 {
-    return type == DNS_TYPE_A || (type == DNS_TYPE_AAAA && route_has_v6());
+    if (q->query.type == DNS_TYPE_AAAA)
+        return route_has_v6();
+    return q->query.type == DNS_TYPE_A || !names_is_pinned(q->name);
+}
+
+/* No policy allows some types, whatever it says: they are no data, or are nothing but bytes. */
+static bool is_ever_given(uint16_t type)
+{
+    return type == DNS_TYPE_A || type == DNS_TYPE_AAAA || dns_type_is_copied(type);
 }
 
 static void judge(const struct question *q)
@@ -169,21 +230,26 @@ static void judge(const struct question *q)
     policy_judge_query(gateway.policy, q->name, q->query.type, &v);
     if (v.action != POLICY_ALLOW && v.cause != POLICY_CAUSE_DNS_TYPE)
         refuse(q, v.reason, v.words);
-    else if (v.action == POLICY_ALLOW && is_of_use(q->query.type))
+    else if (v.action != POLICY_ALLOW)
+        answer_nothing(q, v.reason);
+    else if (!is_ever_given(q->query.type))
+        answer_nothing(q, "dns_type");
+    else if (is_of_use(q))
         look_up(q);
     else
-        answer_nothing(q, &v);
+        answer_nothing(q, NULL);
 }
 
-void questions_take(uint64_t id, const uint8_t *query, size_t size)
+void questions_take(const struct gateway_packet *p, const uint8_t *query)
 {
-    struct question q = {.id = id, .size = size};
+    const size_t size = p->data_size;
+    struct question q = {.id = p->id, .is_stream = p->protocol == IPPROTO_TCP, .size = size};
     struct policy_host host;
     const char *why = NULL;
     memcpy(q.message, query, size);
     int error = dns_query_parse(query, size, &q.query);
     if (error != 0) {
-        answer_code(&q, error > 0 ? error : DNS_FORMERR);
+        reject(&q, error > 0 ? error : DNS_FORMERR, "malformed");
         return;
     }
     if (!rate_take(&rate, gateway.document->dns.max_qps)) {
@@ -191,7 +257,7 @@ void questions_take(uint64_t id, const uint8_t *query, size_t size)
         return;
     }
     if (q.query.class != DNS_CLASS_IN) {
-        answer_code(&q, DNS_REFUSED);
+        reject(&q, DNS_REFUSED, "dns_class");
         return;
     }
     error = policy_host_parse(q.query.name, strlen(q.query.name), &host, &why);

@@ -130,9 +130,9 @@ static int send_request(struct gateway_request *r, struct gateway_message *m)
     return 0;
 }
 
-int gateway_resolve(struct gateway_request *r, const uint8_t *query, size_t size)
+int gateway_resolve(struct gateway_request *r, uint8_t protocol, const uint8_t *query, size_t size)
 {
-    struct gateway_message m = {.packet = {.type = GATEWAY_RESOLVE}};
+    struct gateway_message m = {.packet = {.type = GATEWAY_RESOLVE, .protocol = protocol}};
     if (size > GATEWAY_QUERY_MAX)
         return -EMSGSIZE;
     m.packet.data_size = (uint16_t)size;

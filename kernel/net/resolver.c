@@ -2,7 +2,6 @@
 #include "kernel/net/resolver.h"
 
 #include "kernel/core/kernel.h"
-#include "lib/base/gateway.h"
 
 #include <arpa/nameser.h>
 #include <netinet/in.h>
@@ -133,6 +132,7 @@ size_t resolver_answer(const uint8_t *query, size_t size, uint8_t answer[RESOLVE
     *ret_is_foreign = false;
     if (size < NS_HFIXEDSZ || size > RESOLVER_QUERY_MAX || (query[2] & FLAG_RESPONSE))
         return 0;
+    *ret_is_foreign = true;
     if (query[2] & 0x78u) {
         put_header(query, answer, ns_r_notimpl);
         return NS_HFIXEDSZ;
@@ -144,7 +144,7 @@ size_t resolver_answer(const uint8_t *query, size_t size, uint8_t answer[RESOLVE
     }
     bool known = q.class == ns_c_in && is_own_name(q.name);
     unsigned count = 0;
-    *ret_is_foreign = !known && size <= GATEWAY_QUERY_MAX;
+    *ret_is_foreign = !known;
     put_header(query, answer, known ? ns_r_noerror : ns_r_nxdomain);
     put16(answer + 4, 1);
     memcpy(answer + NS_HFIXEDSZ, query + NS_HFIXEDSZ, q.end - NS_HFIXEDSZ);
@@ -155,8 +155,7 @@ size_t resolver_answer(const uint8_t *query, size_t size, uint8_t answer[RESOLVE
     return (size_t)(end - answer);
 }
 
-void resolver_fail(const uint8_t *query, uint8_t *answer)
+void resolver_fail(uint8_t *answer)
 {
-    put_header(query, answer, ns_r_servfail);
-    put16(answer + 4, 1);
+    answer[3] = FLAG_RECURSION | ns_r_servfail;
 }

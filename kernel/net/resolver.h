@@ -6,20 +6,21 @@
  * at once instead of hanging; with one they are its business (kernel/net/gateway.h).
  *
  * Queries are a guest's bytes. Only a plain query for one name, without compression, is answered;
- * other messages get the error that RFC 1035 has for them, and what is no query is dropped.
+ * other messages get the error that RFC 1035 has for them (from the gateway, which writes it down),
+ * and what is no query is dropped.
  */
 #pragma once
 
 #include "kernel/net/message.h"
 
 #define RESOLVER_QUERY_MAX  4096 /* larger ones are dropped */
-#define RESOLVER_ANSWER_MAX 512
-#define RESOLVER_NAME_MAX   255 /* RFC 1035, 2.3.4: with its length bytes */
+#define RESOLVER_ANSWER_MAX 512  /* of our own */
+#define RESOLVER_NAME_MAX   255  /* RFC 1035, 2.3.4: with its length bytes */
 
 /*
- * The answer to a query: its size, or 0 when there is none to give. *ret_is_foreign: it is a query
- * for a name that is not the sandbox's own, and the answer (NXDOMAIN) that of a sandbox without a
- * gateway.
+ * The answer to a query: its size, or 0 when there is none to give. *ret_is_foreign: it asks for a
+ * name that is not the sandbox's own, or is malformed, and the answer (NXDOMAIN, or the error) that
+ * of a sandbox without a gateway.
  */
 size_t resolver_answer(const uint8_t *query, size_t size, uint8_t answer[RESOLVER_ANSWER_MAX],
                        bool *ret_is_foreign);
@@ -28,7 +29,7 @@ size_t resolver_answer(const uint8_t *query, size_t size, uint8_t answer[RESOLVE
 bool resolver_get_name(const uint8_t *query, size_t size, char ret[RESOLVER_NAME_MAX + 1]);
 
 /* Makes of the answer to a foreign query one that says SERVFAIL; its size stays. */
-void resolver_fail(const uint8_t *query, uint8_t *answer);
+void resolver_fail(uint8_t *answer);
 
 /* ---- resolver_ask.c ---- */
 

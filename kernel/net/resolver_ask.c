@@ -21,7 +21,7 @@ static void on_answer(struct gateway_request *r, int error, const struct gateway
 {
     struct question *q = container_of(r, struct question, request);
     size_t size = error == 0 ? m->packet.data_size : 0;
-    bool is_answer = size >= NS_HFIXEDSZ && size <= RESOLVER_ANSWER_MAX;
+    bool is_answer = size >= NS_HFIXEDSZ && size <= GATEWAY_DATA_MAX;
     hostfd_close(&fd);
     if (!q->socket->dead && is_answer)
         q->give(q->socket, &q->ends, m->data, size);
@@ -44,8 +44,10 @@ void resolver_ask(struct socket *s, const struct resolver_ends *ends, const uint
         q->socket = socket_get(s);
         q->ends = *ends;
         q->give = give;
-        resolver_fail(query, q->answer);
-        if (gateway_resolve(&q->request, query, size) == 0)
+        resolver_fail(q->answer);
+        /* Of what is longer than a query can be the beginning is enough, to refuse and log it. */
+        uint8_t protocol = s->type == SOCK_STREAM ? IPPROTO_TCP : IPPROTO_UDP;
+        if (gateway_resolve(&q->request, protocol, query, MIN(size, GATEWAY_QUERY_MAX)) == 0)
             return;
         socket_put(s);
     }

@@ -4,7 +4,8 @@
  * one packet below per message, with its data behind it. Both ends hold the other for a stranger's:
  * a packet of another size, version or type is the end of the channel.
  *
- *   RESOLVE id, query               kernel: a name that is not the sandbox's own
+ *   RESOLVE id, protocol, query     kernel: a name that is not the sandbox's own, or what is no query;
+ *                                   over TCP an answer may be longer
  *   ANSWER id, answer               gateway: always one
  *
  *   CONNECT id, protocol,           kernel: a program wants to
@@ -61,7 +62,7 @@
 
 #define GATEWAY_VERSION         3
 #define GATEWAY_OUTSTANDING_MAX 128
-#define GATEWAY_DATA_MAX        1024 /* bytes of a query, an answer, a certificate */
+#define GATEWAY_DATA_MAX        4096 /* bytes of a query, an answer, a certificate */
 #define GATEWAY_QUERY_MAX       512  /* of DNS (RFC 1035, 4.2.1) */
 #define GATEWAY_FLOWS_MAX       12288
 #define GATEWAY_PROGRAM_MAX     16 /* TASK_COMM_LEN */

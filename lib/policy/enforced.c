@@ -42,7 +42,6 @@ static int check_rule(const struct policy_rule *r, size_t i, struct policy_error
         const char *field, *what;
     } rows[] = {
         {has_forward(r), "transforms", "requests are not forwarded to another host"},
-        {r->dns_type_count > 0, "dns_types", "only addresses are looked up"},
         {asks_for_icmp(r), "proto", "ICMP is not carried"},
     };
     char pointer[64];

@@ -47,12 +47,12 @@ class Check(Case):
     def test_what_run_takes(self):
         rule = {"action": "allow", "to": {"domain": ["a.test"]}}
         self.assertIsNone(check(rules(rule))["refused_by_run"])
-        more = dict(rule, dns_types=["TXT"])
-        self.assertIn("/rules/0/dns_types: ", check(rules(more))["refused_by_run"])
+        more = dict(rule, proto=["icmp"])
+        self.assertIn("/rules/0/proto: ", check(rules(more))["refused_by_run"])
         path = self.path("p.json", json.dumps(rules(more)))
         done = policy("check", path)
         self.assertEqual(done.returncode, 0)
-        self.assertIn(b"note: glovebox run refuses it: /rules/0/dns_types: ", done.stdout)
+        self.assertIn(b"note: glovebox run refuses it: /rules/0/proto: ", done.stdout)
         for document, taken in ((rules(rule), True), (rules(more), False)):
             path = self.path("p.json", json.dumps(document))
             done = subprocess.run([GLOVEBOX, "run", "--policy", path, "--", "true"], capture_output=True,
