@@ -349,6 +349,34 @@ print(json.dumps(True))
         process.stdin.close()
         process.wait()
 
+    def test_another_policy_ends_what_it_does_not_allow(self):
+        name = f"udp-{os.getpid()}"
+        both = cidr(f"{GOOD}/32", f"{OTHER}/32", proto=["udp"])
+        process = self.start("--name", name, *self.policy(both), "--egress-log", self.log, "--", "/usr/bin/python3", "-uc", PROLOGUE
+                             + PROLOGUE_UDP + f"a, b = udp('{GOOD}'), udp('{OTHER}')\nfor line in sys.stdin:\n    became = []\n"
+                             "    for s in a, b:\n        sent = code(s.send, b'abc')\n"
+                             "        became.append(text(code(s.recv, 10)) if sent == 3 else sent)\n    print(json.dumps(became))\n")
+
+        def ask():
+            process.stdin.write(b"\n")
+            process.stdin.flush()
+            return json.loads(process.stdout.readline())
+
+        def set_policy(*rules):
+            document = json.dumps({"version": 1, "rules": [{"id": "new", "action": "allow", **rule} for rule in rules]})
+            done = subprocess.run([GLOVEBOX, "policy", "set", name, "-"], input=document.encode(), capture_output=True, check=False)
+            self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(ask(), ["cba", "cba"])
+        set_policy(TO_GOOD)
+        self.assertEqual(ask(), ["cba", "ECONNREFUSED"])
+        self.assertEqual([(d["dst"], d["reason"]) for d in self.decisions("close")], [(OTHER, "policy_changed")])
+        set_policy(both)
+        self.assertTrue(wait_until(lambda: ask() == ["cba", "cba"]))
+        heard = len(self.said())
+        set_policy()
+        self.assertEqual(ask(), ["ECONNREFUSED"] * 2)
+        self.assertEqual(len(self.said()), heard)
+
     def test_the_gateway_dies(self):
         code = f"""
 s = udp('{GOOD}')
