@@ -20,6 +20,7 @@
 
 struct policy_options {
     bool json, help;
+    const char *phase;
     struct explain_options explain;
 };
 
@@ -55,6 +56,12 @@ static int take_address(void *target, const char *value, struct sandbox_error *e
     return 0;
 }
 
+static int take_phase(void *target, const char *value, struct sandbox_error *e _unused_)
+{
+    ((struct policy_options *)target)->phase = value;
+    return 0;
+}
+
 static const struct cli_option check_options[] = {
     {"json", 0, NULL, "print a JSON object", take_json},
     {"help", 'h', NULL, "print this", take_help},
@@ -65,6 +72,7 @@ static const struct cli_option explain_options[] = {
     {"method", 0, "METHOD", "the method of an HTTP request: GET when not given", take_method},
     {"address", 0, "ADDRESS", "the address that the name leads to: a public one when not given",
      take_address},
+    {"phase", 0, "PHASE", "the phase that the sandbox is in: the first when not given", take_phase},
     {"json", 0, NULL, "print a JSON object", take_json},
     {"help", 'h', NULL, "print this", take_help},
     {0},
@@ -223,6 +231,11 @@ static int run_verb(bool is_check, int count, char **words)
                                          "policy --help");
     if (r == 0)
         r = load(words[used], &p, &refusal, &e);
+    if (r == 0 && p && o.phase && policy_set_phase(p, o.phase) < 0)
+        r = sandbox_error_set(&e, -EINVAL,
+                              "--phase %s: the document has no such phase; see its "
+                              "\"phases\"",
+                              o.phase);
     int status = CLI_STATUS_BAD_USE;
     if (r == 0 && !p)
         status = say_refusal(words[used], &refusal, o.json);

@@ -213,7 +213,16 @@ int64_t exchange_deadline_ns(const struct exchange *x)
         return x->request_ns + head_ns;
     if (x->response_ns != 0)
         return x->response_ns + head_ns;
-    return x->active_ns + (int64_t)l->idle_http_s * NSEC_PER_SEC;
+    /* A server may think for long about an answer; that is no idle connection. */
+    bool thinks = x->request_state == REQUEST_SENT && x->response_state == RESPONSE_HEAD;
+    return x->active_ns + (int64_t)(thinks ? l->idle_tcp_s : l->idle_http_s) * NSEC_PER_SEC;
+}
+
+static const char *limit_of_response(const struct exchange *x)
+{
+    if (x->response_ns != 0)
+        return "limit:header_timeout";
+    return x->response_state == RESPONSE_HEAD ? "limit:idle_tcp" : "limit:idle_http";
 }
 
 void exchange_expire(struct exchange *x)
@@ -229,5 +238,5 @@ void exchange_expire(struct exchange *x)
     else if (x->request_state == REQUEST_BODY)
         exchange_refuse(x, 408, "limit:idle_http", "the content did not come in time");
     else
-        exchange_fail(x, 504, "limit:idle_http", "it did not respond in time");
+        exchange_fail(x, 504, limit_of_response(x), "it did not respond in time");
 }

@@ -120,7 +120,8 @@ void exchange_server_failed(struct exchange *x, const char *reason, const char *
 /*
  * When to call exchange_expire(), by gateway_now_ns(); INT64_MAX: never. A head has
  * limits.header_timeout_ms from its first byte on, and the first bytes in a tunnel have
- * limits.first_flight_ms; else limits.idle_http_s pass without a byte in any direction. There is
+ * limits.first_flight_ms; an answer that has not begun has
+ * limits.idle_tcp_s; else limits.idle_http_s pass without a byte in any direction. There is
  * none after a change of protocol: then it is the caller's.
  */
 int64_t exchange_deadline_ns(const struct exchange *x);
