@@ -20,6 +20,7 @@ import threading
 
 import internet_files
 import internet_proxy
+import internet_records
 import internet_tls
 
 CLONE_NEWNS, CLONE_NEWNET = 0x20000, 0x40000000
@@ -83,6 +84,8 @@ def record(owner, kind, ttl, data):
 def answers(name, kind):
     if kind == 28:
         return [record(name, 28, 60, socket.inet_pton(socket.AF_INET6, a)) for a in ZONE6.get(name, [])]
+    if kind != 1:
+        return internet_records.answers(name, kind)
     if name == "rebind.good.test":
         turns[name] = turns.get(name, 0) + 1
         return [record(name, 1, 0, socket.inet_aton(GOOD if turns[name] == 1 else "127.0.0.1"))]
@@ -106,16 +109,16 @@ def answer(query, is_datagram=True):
     name = ".".join(labels).lower()
     kind = int.from_bytes(query[at + 1:at + 3], "big")
     with lock:
-        counts["queries"].append(name + " AAAA" * (kind == 28))
+        counts["queries"].append(name + internet_records.SUFFIX.get(kind, f" TYPE{kind}"))
         asked.append(query.hex())
         records = answers(name, kind)
     if name == "garbage.good.test":
         return query[:2] + b"\x81\x80\0\1\0\7\0\0\0\0" + b"\xc0\x0c" * 9
     if name == "silent.good.test" or (name == "slow6.good.test" and kind == 28):
         return b""
-    is_cut = name == "cut.good.test" and is_datagram
+    is_cut = is_datagram and (name == "cut.good.test" or sum(map(len, records)) > 1100)
     records = [] if is_cut else records
-    code = 2 if name == "broken.good.test" else 0 if records or name in ZONE or name in ZONE6 else 3
+    code = 2 if name == "broken.good.test" else 0 if records or name in {*ZONE, *ZONE6, *internet_records.NAMES} else 3
     return (query[:2] + struct.pack(">BBHHHH", 0x81 | 2 * is_cut, 0x80 | code, 1, len(records), 0, 0) + query[12:at + 5]
             + b"".join(records))
 
