@@ -2,14 +2,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """What can be seen without running anything: directions of includes, format, lengths, headers of files,
 the table of system calls and its page, the calls that the kernel itself may make, that nothing is left unbuilt, and
-no limit untested."""
+no limit and no way round a policy untested."""
 import json
 import os
 import re
 import shutil
 import subprocess
+import sys
 
-from common import BUILD, ROOT, detail, run, say, wanted
+from common import BUILD, ROOT, detail, e2e_programs, named_cases, run, say, wanted
 
 LINES_MAX = 1000
 MISSING = {"format": "no clang-format-14", "built": f"nothing was built in {BUILD}"}
@@ -95,6 +96,19 @@ def check_limits():
             if not re.search(rb"\b" + name + rb"\b", tests)]
 
 
+def check_rows():
+    """Each way round a policy has a test or a reason, and what is said to be one is."""
+    sys.dont_write_bytecode = True
+    sys.path.insert(0, os.path.join(ROOT, "tests/e2e"))
+    import rows
+    sources = [n for n in files() if n.startswith("tests/unit/") and n.endswith(".c")]
+    tests = {test for path in [f"tests/e2e/{n}" for n in e2e_programs(with_internet=True)] + sources for test in named_cases(path)}
+    shown = set().union(*map(rows.rows_of, tests))
+    wrong = [f"{row}: {rows.ROWS[row]}: no test shows it" for row in rows.ROWS if row not in shown and row not in rows.UNTESTED]
+    wrong += [f"{row}: has a test, and a reason why not" for row in rows.UNTESTED if row in shown or row not in rows.ROWS]
+    return wrong + [f"{row}: there is no test {test}" for row, named in rows.BY.items() for test in named if test not in tests]
+
+
 def built_sources(targets):
     """Paths below ROOT."""
     return {os.path.relpath(source, ROOT) for target in targets for group in target["target_sources"]
@@ -125,7 +139,7 @@ def main():
                         ("host_calls", check_host_calls),
                         ("format", check_format), ("length", check_length),
                         ("license", check_license), ("built", check_built),
-                        ("limits", check_limits)):
+                        ("limits", check_limits), ("rows", check_rows)):
         if wanted(name):
             wrong = check()
             if wrong is None:

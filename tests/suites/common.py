@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the suites share: commands that cannot hang, and the lines that the tally counts."""
+import ast
 import json
 import os
 import re
@@ -82,6 +83,29 @@ def tests_of(suite):
 def wanted(name):
     """Words on the suite's command line choose among its cases."""
     return len(sys.argv) < 2 or any(word in name for word in sys.argv[1:])
+
+
+def e2e_programs(with_internet):
+    """Names in tests/e2e: those whose cases reach internet.py by what they import, or the others."""
+    folder = os.path.join(ROOT, "tests/e2e")
+    imports, names = {}, sorted(n for n in os.listdir(folder) if n.endswith(".py"))
+    for name in names:
+        with open(os.path.join(folder, name), encoding="utf-8") as f:
+            imports[name] = {f"{module}.py" for module in re.findall(r"^(?:from|import) (\w+)", f.read(), re.M)}
+
+    def reaches(name, seen=()):
+        return name == "internet.py" or any(reaches(n, (*seen, name)) for n in imports.get(name, ()) if n not in seen)
+    return [n for n in names if n.endswith("_test.py") and reaches(n) == with_internet]
+
+
+def named_cases(path):
+    """As the cases of an end-to-end test are printed, and "FILE/CASE" of a file of tests/unit."""
+    with open(os.path.join(ROOT, path), encoding="utf-8") as f:
+        text = f.read()
+    if path.endswith(".c"):
+        return [f"{os.path.basename(path)[:-2]}/{case}" for case in re.findall(r"^TEST\((\w+)\)", text, re.M)]
+    return [f"{group.name.lower()}_{test.name[5:]}" for group in ast.parse(text).body if isinstance(group, ast.ClassDef)
+            for test in group.body if isinstance(test, ast.FunctionDef) and test.name.startswith("test_")]
 
 
 def clean_environment(home):

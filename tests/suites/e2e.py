@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""tests/e2e: the programs as their users meet them, and programs on a terminal."""
+"""tests/e2e: the programs as their users meet them, and programs on a terminal. Those with an internet are the suite
+"gateway"."""
 import concurrent.futures
 import os
 import subprocess
 import sys
 
-from common import GLOVEBOX, ROOT
+from common import GLOVEBOX, ROOT, e2e_programs
 
 FOLDER = os.path.join(ROOT, "tests/e2e")
 
@@ -22,9 +23,8 @@ def run(name):
 
 def main():
     broken = False
-    names = sorted(n for n in os.listdir(FOLDER) if n.endswith("_test.py"))
     with concurrent.futures.ThreadPoolExecutor(TOGETHER) as pool:
-        for done in pool.map(run, names):
+        for done in pool.map(run, e2e_programs(with_internet=False)):
             sys.stdout.buffer.write(done.stdout)
             sys.stdout.buffer.flush()
             broken |= done.returncode not in (0, 1)

@@ -1,0 +1,87 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""What leaves a sandbox: the end-to-end tests with an internet of their own, and a verdict on each row of tests/e2e/rows.py
+from all tests that show it, unit tests too. Words on the command line: rows, or parts of names of tests."""
+import concurrent.futures
+import os
+import sys
+
+from common import BUILD, GLOVEBOX, ROOT, VERDICT, e2e_programs, harness_cases, named_cases, run, say, tests_of
+
+FOLDER = os.path.join(ROOT, "tests/e2e")
+sys.dont_write_bytecode = True
+sys.path.insert(0, FOLDER)
+import rows  # noqa: E402
+
+TOGETHER = 2  # much of their time they wait
+SECONDS = 170
+
+
+def is_wanted(test):
+    words = [word.lower() for word in sys.argv[1:]]
+    return not words or any(word in test.lower() if word.upper() not in rows.ROWS else word.upper() in rows.rows_of(test)
+                            for word in words)
+
+
+def run_e2e(program, tests):
+    """What is told of it: lines, and {test: (verdict, reason)}."""
+    done = run([sys.executable, os.path.join(FOLDER, program), *(tests if len(sys.argv) > 1 else [])], SECONDS,
+               env=dict(os.environ, GLOVEBOX=GLOVEBOX))
+    said = {m[2]: (m[1], m[3] or "") for m in map(VERDICT.match, done.output.split("\n")) if m}
+    lost = [test for test in tests if test not in said]
+    lines = done.output.rstrip() + "".join(f"\nFAIL {test}: {program} ended without it" for test in lost)
+    return lines, said | {test: ("FAIL", "") for test in lost}
+
+
+def run_unit(program, path, tests):
+    """Nothing is told of it: the suite unit does that."""
+    done = run([path, *(test.split("/")[1] for test in tests)], SECONDS, cwd=BUILD)
+    cases = harness_cases(done.output)
+    return "", {test: cases.get(test.split("/")[1], ("FAIL", "")) for test in tests}
+
+
+def plan():
+    """(function, arguments, tests), the end-to-end ones first."""
+    for program in e2e_programs(with_internet=True):
+        tests = [test for test in named_cases(f"tests/e2e/{program}") if is_wanted(test)]
+        if tests:
+            yield run_e2e, program, tests
+    for program, path in tests_of("unit"):
+        source = f"tests/unit/{program}.c"
+        tests = [test for test in (named_cases(source) if os.path.exists(os.path.join(ROOT, source)) else [])
+                 if rows.rows_of(test) and is_wanted(test)]
+        if tests:
+            yield run_unit, program, path, tests
+
+
+def tell_row(row, verdicts):
+    shown = {test: verdict for test, verdict in verdicts.items() if row in rows.rows_of(test)}
+    failed = sorted(test for test, verdict in shown.items() if verdict[0] == "FAIL")
+    missing = sorted(test for test in rows.BY.get(row, []) if test not in shown)
+    if failed:
+        say("FAIL", row, f"{rows.ROWS[row]}: {', '.join(failed)}")
+    elif missing:
+        say("FAIL", row, f"{rows.ROWS[row]}: there is no test {', '.join(missing)}")
+    elif any(verdict[0] == "ok" for verdict in shown.values()):
+        say("ok", row, rows.ROWS[row])
+    elif shown:
+        say("skip", row, next(iter(shown.values()))[1])
+    elif row in rows.UNTESTED:
+        say("skip", row, rows.UNTESTED[row])
+    else:
+        say("FAIL", row, f"{rows.ROWS[row]}: no test shows it")
+
+
+def main():
+    verdicts = {}
+    with concurrent.futures.ThreadPoolExecutor(TOGETHER) as pool:
+        for lines, said in pool.map(lambda job: job[0](*job[1:]), list(plan())):
+            print(lines, end="\n" if lines else "", flush=True)
+            verdicts |= said
+    words = [word.upper() for word in sys.argv[1:]]
+    for row in rows.ROWS:
+        if not words or row in words:
+            tell_row(row, verdicts)
+
+
+main()
