@@ -17,6 +17,9 @@ void cli_ps_help(FILE *out);
 int cli_inspect(int count, char **words);
 void cli_inspect_help(FILE *out);
 
+int cli_cp(int count, char **words);
+void cli_cp_help(FILE *out);
+
 int cli_egress(int count, char **words);
 void cli_egress_help(FILE *out);
 

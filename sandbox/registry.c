@@ -2,6 +2,7 @@
 #include "sandbox/registry.h"
 
 #include "sandbox/rate.h"
+#include "sandbox/socket_file.h"
 
 #include <ctype.h>
 #include <dirent.h>
@@ -125,12 +126,15 @@ static bool is_just_made(const struct stat *record)
     return record->st_size == 0 && time(NULL) - record->st_mtime < EMPTY_MAX_S;
 }
 
-/* What stands beside the record: socket_file.h. */
-static void remove_socket(int folder, const char *name)
+/* What stands beside the record. */
+static void remove_sockets(int folder, const char *name)
 {
-    char path[REGISTRY_NAME_MAX_BYTES + 2];
-    snprintf(path, sizeof(path), ".%s", name);
-    unlinkat(folder, path, 0);
+    static const char *const suffixes[] = {SOCKET_FILE_UPDATES, SOCKET_FILE_COPIES};
+    for (size_t i = 0; i < ARRAY_SIZE(suffixes); i++) {
+        char path[REGISTRY_NAME_MAX_BYTES + 16];
+        snprintf(path, sizeof(path), ".%s%s", name, suffixes[i]);
+        unlinkat(folder, path, 0);
+    }
 }
 
 /* Holding its lock: removes what a dead starter left. True when nothing of it is there any more. */
@@ -149,7 +153,7 @@ static bool sweep(int folder, const char *name, int fd)
     bool all = true;
     for (size_t i = 0; i < record->cgroup.count; i++)
         all &= cgroup_remove_path(record->cgroup.groups[i].path);
-    remove_socket(folder, name);
+    remove_sockets(folder, name);
     return all && unlinkat(folder, name, 0) == 0;
 }
 
@@ -315,7 +319,7 @@ void registry_leave(struct registry *r)
 {
     if (r->record < 0)
         return;
-    remove_socket(r->sandboxes, r->name);
+    remove_sockets(r->sandboxes, r->name);
     unlinkat(r->sandboxes, r->name, 0);
     base_closep(&r->record);
     r->record = -1;

@@ -7,15 +7,15 @@
  *   $XDG_RUNTIME_DIR/glovebox      a user's, where that is set
  *   /tmp/glovebox-UID              else; must be the user's own and private
  *     sandboxes/NAME               a record (sandbox/record.h)
- *     sandboxes/.NAME              its socket, when it has a gateway (sandbox/socket_file.h)
+ *     sandboxes/.NAME, .NAME+copy  its sockets (sandbox/socket_file.h)
  *     egress/NUMBER.NAME           what it was let do on the network (sandbox/decisions.h)
  *     reports/NUMBER               what is known of a kernel that failed (sandbox/reports.h)
  *     rate                         when the last ones were made, if that is limited (rate.h)
  *
  * Rules, so that nobody ever has to wait for anybody:
  * - A record that can be locked and isn't empty is stale: its starter was killed. Whoever finds it
- *   removes what it names (groups), its socket and then the record, all the while holding its lock.
- * A record is removed by nobody else but its starter.
+ *   removes what it names (groups), its sockets and then the record, all the while holding its
+ * lock. A record is removed by nobody else but its starter.
  * - A new sandbox first enters itself and then counts. So two that race for the last place may both
  *   be refused, but never both be let in.
  */

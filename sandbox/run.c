@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sandbox/run.h"
 
+#include "sandbox/copies.h"
 #include "sandbox/decisions.h"
 #include "sandbox/input_left.h"
 #include "sandbox/notices.h"
@@ -49,7 +50,8 @@ enum watched {
     WATCH_ERRORS_SINK,
     WATCH_LOG,
     WATCH_UPDATES,
-    WATCH_COUNT = WATCH_UPDATES + UPDATES_POLL_MAX,
+    WATCH_COPIES = WATCH_UPDATES + UPDATES_POLL_MAX,
+    WATCH_COUNT = WATCH_COPIES + COPIES_POLL_MAX,
 };
 
 struct run {
@@ -80,6 +82,7 @@ struct run {
     struct signals signals;
     struct decisions decisions;
     struct updates updates;
+    struct copies copies;
 };
 
 static int64_t now_ns(void)
@@ -413,6 +416,9 @@ static void on_packet(struct run *r, const struct control_packet *p, const char 
     case CONTROL_DENIED:
         note_denied(r, p, text);
         break;
+    case CONTROL_COPIED:
+        copies_take(&r->copies, p->value, text, p->text_size);
+        break;
     case CONTROL_STOPPED:
         if (r->spec->tty || (r->suspend_ns && p->value == SIGTSTP))
             suspend(r);
@@ -479,14 +485,6 @@ static void check_input(struct run *r)
     r->sandbox->input = -1;
 }
 
-/* A background job that reads from its terminal would be stopped, though the program may never
- * read. */
-static bool is_in_background(const struct run *r)
-{
-    pid_t foreground = tcgetpgrp(r->io->input);
-    return foreground >= 0 && foreground != getpgrp();
-}
-
 static void watch(struct pollfd *p, int fd, short events)
 {
     *p = (struct pollfd){.fd = events ? fd : -1, .events = events};
@@ -496,7 +494,8 @@ static void watch(struct pollfd *p, int fd, short events)
 static bool fill_poll_list(struct run *r, struct pollfd *p)
 {
     short input = r->state == GONE ? 0 : relay_source_events(&r->input);
-    bool waits = input && r->is_input_terminal && !r->spec->tty && is_in_background(r);
+    bool waits =
+        input && r->is_input_terminal && !r->spec->tty && terminal_is_in_background(r->io->input);
     bool is_trace_full = notices_trace_is_full(&r->notices);
     watch(&p[WATCH_CONTROL], r->sandbox->control,
           r->is_control_open && !is_trace_full ? POLLIN : 0);
@@ -511,6 +510,7 @@ static bool fill_poll_list(struct run *r, struct pollfd *p)
     watch(&p[WATCH_ERRORS_SINK], r->errors.sink.fd, relay_sink_events(&r->errors));
     watch(&p[WATCH_LOG], r->log.source, relay_source_events(&r->log));
     updates_fill_poll(&r->updates, &p[WATCH_UPDATES]);
+    copies_fill_poll(&r->copies, &p[WATCH_COPIES]);
     return waits;
 }
 
@@ -581,11 +581,13 @@ static void run_loop(struct run *r)
             read_control(r);
         step_streams(r, p);
         updates_step(&r->updates, &p[WATCH_UPDATES], UPDATES_POLL_MAX);
+        copies_step(&r->copies, &p[WATCH_COPIES]);
         if (p[WATCH_PIDFD].revents) {
             sandbox_reap(r->sandbox);
             /* The last lines of its log, whose end all wait for. */
             updates_drain(&r->updates, SANDBOX_GATEWAY_END_MS);
             updates_close(&r->updates);
+            copies_close(&r->copies);
             sandbox_gateway_end(&r->sandbox->gateway, SANDBOX_GATEWAY_END_MS);
             set_state(r, GONE, 0);
             if (r->is_ended_by_us)
@@ -671,6 +673,7 @@ static void finish_outcome(struct run *r)
 static void run_done(struct run *r)
 {
     updates_close(&r->updates);
+    copies_close(&r->copies);
     if (r->is_held_up)
         sandbox_forget(r->sandbox);
     else
@@ -730,6 +733,8 @@ static int start(struct run *r, struct sandbox_error *e)
         decisions_sweep(&r->decisions);
         error = updates_open(&r->updates, &r->place.registry, r->sandbox->gateway.control, e);
     }
+    if (error == 0)
+        error = copies_open(&r->copies, &r->place.registry, r->sandbox, e);
     snprintf(o->name, sizeof(o->name), "%s", r->place.registry.name);
     o->limits = r->spec->limits;
     o->controls = r->place.record.controls;
@@ -770,6 +775,7 @@ int sandbox_run(const struct sandbox_spec *spec, const struct sandbox_io *io,
         .decisions = DECISIONS_CLOSED,
     };
     updates_init(&r.updates, take_decision, &r);
+    copies_init(&r.copies);
     signals_block(&r.signals);
     int error = place_take(&r.place, spec, e);
     if (error < 0) {

@@ -8,10 +8,11 @@
 #include <sys/un.h>
 
 /* By way of the folder's descriptor: its path may be longer than a socket's address takes. */
-static struct sockaddr_un make_address(const struct registry *r, const char *name)
+static struct sockaddr_un make_address(const struct registry *r, const char *name,
+                                       const char *suffix)
 {
     struct sockaddr_un a = {.sun_family = AF_UNIX};
-    snprintf(a.sun_path, sizeof(a.sun_path), "/proc/self/fd/%d/.%s", r->sandboxes, name);
+    snprintf(a.sun_path, sizeof(a.sun_path), "/proc/self/fd/%d/.%s%s", r->sandboxes, name, suffix);
     return a;
 }
 
@@ -21,9 +22,9 @@ static int new_socket(int flags)
     return fd < 0 ? -errno : fd;
 }
 
-int socket_file_listen(const struct registry *r, int backlog)
+int socket_file_listen_as(const struct registry *r, const char *suffix, int backlog)
 {
-    const struct sockaddr_un a = make_address(r, r->name);
+    const struct sockaddr_un a = make_address(r, r->name, suffix);
     int fd = new_socket(SOCK_NONBLOCK);
     if (fd < 0)
         return fd;
@@ -40,9 +41,20 @@ int socket_file_listen(const struct registry *r, int backlog)
     return -error;
 }
 
-int socket_file_connect(const struct registry *r, const char *name)
+int socket_file_accept(int listener)
 {
-    const struct sockaddr_un a = make_address(r, name);
+    struct ucred peer;
+    socklen_t size = sizeof(peer);
+    _cleanup_close_ int fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+    if (fd < 0 || getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) < 0 ||
+        peer.uid != geteuid())
+        return -1;
+    return TAKE_FD(fd);
+}
+
+int socket_file_connect_as(const struct registry *r, const char *name, const char *suffix)
+{
+    const struct sockaddr_un a = make_address(r, name, suffix);
     int fd = new_socket(0);
     if (fd < 0 || connect(fd, (const struct sockaddr *)&a, sizeof(a)) == 0)
         return fd;

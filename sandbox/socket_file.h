@@ -1,20 +1,40 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The socket of a running sandbox in its user's registry, beside its record, as .NAME: of type
- * SOCK_SEQPACKET, non-blocking. It is removed with the record, also when its starter was killed.
+ * The sockets of a running sandbox in its user's registry, beside its record, as .NAME and a
+ * suffix: of type SOCK_SEQPACKET, non-blocking. They are removed with the record, also when its
+ * starter was killed.
  */
 #pragma once
 
 #include "sandbox/registry.h"
 
+/* What they are for; no suffix can be the end of a name. */
+#define SOCKET_FILE_UPDATES ""      /* sandbox/updates.h; only with a gateway */
+#define SOCKET_FILE_COPIES  "+copy" /* sandbox/copies.h */
+
+int socket_file_listen_as(const struct registry *r, const char *suffix, int backlog);
+int socket_file_connect_as(const struct registry *r, const char *name, const char *suffix);
+
 /* Of the sandbox that r has entered. A descriptor or negative errno. */
-int socket_file_listen(const struct registry *r, int backlog);
+static inline int socket_file_listen(const struct registry *r, int backlog)
+{
+    return socket_file_listen_as(r, SOCKET_FILE_UPDATES, backlog);
+}
+
+/*
+ * Who connected next, non-blocking, when it is of the same user, as the host says (SO_PEERCRED).
+ * -1: nobody.
+ */
+int socket_file_accept(int listener);
 
 /*
  * To the one of that name. A descriptor (blocking) or negative errno: -ENOENT, -ECONNREFUSED: there
  * is none.
  */
-int socket_file_connect(const struct registry *r, const char *name);
+static inline int socket_file_connect(const struct registry *r, const char *name)
+{
+    return socket_file_connect_as(r, name, SOCKET_FILE_UPDATES);
+}
 
 /* One message with a descriptor. 0 or negative errno; does not wait. */
 int socket_file_send(int socket, const void *data, size_t size, int fd);

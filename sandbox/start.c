@@ -253,6 +253,14 @@ bool sandbox_send(struct sandbox *s, enum control_type type, int32_t value)
            (ssize_t)sizeof(packet);
 }
 
+bool sandbox_send_text(struct sandbox *s, const struct control_packet *p, const char *text)
+{
+    struct iovec parts[] = {{(void *)p, sizeof(*p)}, {(void *)text, p->text_size}};
+    const struct msghdr m = {.msg_iov = parts, .msg_iovlen = ARRAY_SIZE(parts)};
+    return sendmsg(s->control, &m, MSG_DONTWAIT | MSG_NOSIGNAL) ==
+           (ssize_t)(sizeof(*p) + p->text_size);
+}
+
 /*
  * Its children, of which there is one, the tasks' init: with it the host kills their namespace. A
  * pid that is not its child any more is not in the list.

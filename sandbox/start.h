@@ -41,6 +41,9 @@ int sandbox_start(const struct sandbox_spec *spec, const struct place *place, st
 /* Sends a message; false when the kernel process is gone or doesn't listen. */
 bool sandbox_send(struct sandbox *s, enum control_type type, int32_t value);
 
+/* Likewise one with p->text_size bytes of text. */
+bool sandbox_send_text(struct sandbox *s, const struct control_packet *p, const char *text);
+
 /*
  * Kills everything in it, at once, from outside. Doesn't wait. The tasks don't even outlive a
  * kernel process that the machine holds up (in a write to a slow disk, on a folder of a dead

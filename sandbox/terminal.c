@@ -77,3 +77,9 @@ int terminal_enter_raw(int fd)
     raw_fd = fd;
     return 0;
 }
+
+bool terminal_is_in_background(int fd)
+{
+    pid_t foreground = tcgetpgrp(fd);
+    return foreground >= 0 && foreground != getpgrp();
+}

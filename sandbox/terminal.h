@@ -21,3 +21,6 @@ bool terminal_is_raw(void);
 
 /* Puts it back; does nothing when it isn't raw. May be called from a signal handler. */
 void terminal_restore(void);
+
+/* A job that reads from its terminal now would be stopped, even if its program never reads. */
+bool terminal_is_in_background(int fd);

@@ -2,6 +2,7 @@
 /* host calls: recvfrom sendmsg */
 #include "kernel/boot/control.h"
 
+#include "kernel/boot/copy.h"
 #include "kernel/boot/loop.h"
 #include "kernel/core/kernel.h"
 #include "kernel/core/timer.h"
@@ -183,7 +184,15 @@ static void signal_program(int sig)
     signal_send_group(program->group, sig, &info);
 }
 
-static void take_packet(const struct control_packet *p)
+static void answer_copy(const struct control_packet *p, const char *text)
+{
+    static char answer[COPY_ANSWER_MAX];
+    size_t size = copy_answer(p, text, answer);
+    if (size > 0)
+        control_send(CONTROL_COPIED, p->value, answer, size);
+}
+
+static void take_packet(const struct control_packet *p, const char *text)
 {
     switch (p->type) {
     case CONTROL_WINDOW_SIZE:
@@ -198,12 +207,20 @@ static void take_packet(const struct control_packet *p)
             send_totals();
         loop_stop();
         break;
+    case CONTROL_COPY_OPEN:
+    case CONTROL_COPY_NEXT:
+    case CONTROL_COPY_END:
+        answer_copy(p, text);
+        break;
     }
 }
 
 static void on_ready(struct host_watch *w, uint32_t events)
 {
-    struct control_packet p;
+    static struct {
+        struct control_packet packet;
+        char text[COPY_PATH_MAX_BYTES];
+    } m;
     if (events & EPOLLOUT) {
         send_kept();
         if (list_is_empty(&kept))
@@ -211,9 +228,9 @@ static void on_ready(struct host_watch *w, uint32_t events)
     }
     if (!(events & ~(uint32_t)EPOLLOUT))
         return;
-    ssize_t n = recv(CONTROL_FD, &p, sizeof(p), MSG_DONTWAIT);
-    if (n == (ssize_t)sizeof(p))
-        take_packet(&p);
+    ssize_t n = recv(CONTROL_FD, &m, sizeof(m), MSG_DONTWAIT);
+    if (n >= (ssize_t)sizeof(m.packet) && m.packet.text_size == (size_t)n - sizeof(m.packet))
+        take_packet(&m.packet, m.text);
     else if (n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR))
         loop_stop(); /* the starter is gone */
 }

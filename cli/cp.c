@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * glovebox cp: files out of a running sandbox, as a stranger's.
+ */
+#include "cli/options.h"
+#include "cli/say.h"
+#include "cli/values.h"
+#include "cli/verbs.h"
+#include "sandbox/copy_ask.h"
+#include "sandbox/copy_folder.h"
+#include "sandbox/copy_tar.h"
+
+#include <inttypes.h>
+#include <signal.h>
+
+#define STATUS_NOT_ALL 1
+
+#define STANDARD_MAX_BYTES   (UINT64_C(16) << 30)
+#define STANDARD_MAX_ENTRIES 1000000
+
+struct cp_options {
+    bool help, follows;
+    struct copy_limits limits;
+};
+
+static int take_help(void *target, const char *value _unused_, struct sandbox_error *e _unused_)
+{
+    ((struct cp_options *)target)->help = true;
+    return 0;
+}
+
+static int take_follow(void *target, const char *value _unused_, struct sandbox_error *e _unused_)
+{
+    ((struct cp_options *)target)->follows = true;
+    return 0;
+}
+
+static int take_max_size(void *target, const char *value, struct sandbox_error *e)
+{
+    return cli_parse_size(value, &((struct cp_options *)target)->limits.bytes, e);
+}
+
+static int take_max_files(void *target, const char *value, struct sandbox_error *e)
+{
+    char *end;
+    errno = 0;
+    unsigned long long number = strtoull(value, &end, 10);
+    if (errno || *end || value[0] < '1' || value[0] > '9')
+        return sandbox_error_set(e, -EINVAL, "not a number; give one from 1");
+    ((struct cp_options *)target)->limits.entries = number;
+    return 0;
+}
+
+static const struct cli_option options[] = {
+    {"follow-link", 'L', NULL, "if PATH is a symbolic link, copy what it leads to", take_follow},
+    {"max-size", 0, "SIZE", "copy at most so many bytes (16G)", take_max_size},
+    {"max-files", 0, "N", "copy at most so many files and directories (1000000)", take_max_files},
+    {"help", 'h', NULL, "print this", take_help},
+    {0},
+};
+
+static const struct cli_foreign_option foreign[] = {
+    {"archive", "owners are never kept; leave it out"},
+    {"quiet", "nothing is said but what was left out; leave it out"},
+    {0},
+};
+
+static const struct cli_options grammar = {
+    .options = options,
+    .foreign = foreign,
+    .help_command = "glovebox cp --help",
+};
+
+void cli_cp_help(FILE *out)
+{
+    fputs(
+        "Usage: glovebox cp [OPTIONS] NAME:PATH TARGET\n"
+        "       glovebox cp [OPTIONS] NAME:PATH - > ARCHIVE.tar\n"
+        "\n"
+        "Copies a file, or a directory with all that is in it, out of a running sandbox of yours.\n"
+        "No link is followed in the target, and no device, set-user-ID bit or owner comes along.\n"
+        "\n"
+        "Options:\n",
+        out);
+    cli_options_print(options, out);
+    fputs("\nThe names: glovebox ps. More: man glovebox-cp\n", out);
+}
+
+/* What was asked for, taken apart. */
+struct source {
+    char *name, *path; /* NUL-terminated in the word itself */
+    char base[COPY_NAME_MAX_BYTES + 1];
+    bool is_content; /* of the directory, without itself: PATH/. or / */
+};
+
+static int parse_source(char *word, struct source *ret, struct sandbox_error *e)
+{
+    char *colon = strchr(word, ':');
+    if (!colon || colon == word || memchr(word, '/', (size_t)(colon - word)))
+        return sandbox_error_set(e, -EINVAL,
+                                 "cp: %s: is not in a sandbox; write NAME:PATH first and then the "
+                                 "target (to give a sandbox files, use --mount of glovebox run)",
+                                 word);
+    *colon = '\0';
+    *ret = (struct source){.name = word, .path = colon + 1};
+    size_t end = strlen(ret->path);
+    while (end > 0 && ret->path[end - 1] == '/')
+        end--;
+    size_t start = end;
+    while (start > 0 && ret->path[start - 1] != '/')
+        start--;
+    size_t size = end - start;
+    ret->is_content = size == 0 || (size == 1 && ret->path[start] == '.');
+    if (!*ret->path || size > COPY_NAME_MAX_BYTES ||
+        (size == 2 && !memcmp(ret->path + start, "..", 2)))
+        return sandbox_error_set(e, -EINVAL,
+                                 "cp: %s:%s: has no name at its end; give a path that has one",
+                                 ret->name, ret->path);
+    memcpy(ret->base, ret->path + start, size);
+    return 0;
+}
+
+static void say_left_out(const char *line)
+{
+    char text[2048];
+    snprintf(text, sizeof(text), "cp: %s", line);
+    cli_say(text);
+}
+
+static int copy(const struct cp_options *o, const struct source *s, struct copy_reader *r,
+                struct sandbox_error *e)
+{
+    int error = copy_ask(s->name, s->path, o->follows, r, e);
+    copy_reader_end(r);
+    return error;
+}
+
+static int copy_to_folder(const struct cp_options *o, const struct source *s, const char *target,
+                          uint64_t *ret_left_out, struct sandbox_error *e)
+{
+    struct copy_folder *folder;
+    struct copy_reader reader;
+    int r = copy_folder_open(target, s->base, s->is_content, &folder, e);
+    if (r < 0)
+        return sandbox_error_prefix(e, r, "cp: %s", target);
+    copy_reader_init(&reader, &copy_folder_sink, folder, &o->limits, s->path, say_left_out);
+    r = copy(o, s, &reader, e);
+    *ret_left_out = reader.left_out;
+    copy_reader_done(&reader);
+    copy_folder_free(folder);
+    return r < 0 ? sandbox_error_prefix(e, r, "cp") : 0;
+}
+
+static int copy_to_archive(const struct cp_options *o, const struct source *s,
+                           uint64_t *ret_left_out, struct sandbox_error *e)
+{
+    struct copy_reader reader;
+    if (isatty(STDOUT_FILENO))
+        return sandbox_error_set(e, -EINVAL,
+                                 "cp: -: an archive is not for a terminal; send it to a file or "
+                                 "into a pipe");
+    struct copy_tar *tar = copy_tar_new(STDOUT_FILENO, s->is_content ? "." : s->base);
+    if (!tar)
+        return sandbox_error_set(e, -ENOMEM, "cp: out of memory; free some and try again");
+    copy_reader_init(&reader, &copy_tar_sink, tar, &o->limits, s->path, say_left_out);
+    int r = copy(o, s, &reader, e);
+    if (r == 0)
+        r = copy_tar_end(tar, e);
+    *ret_left_out = reader.left_out;
+    copy_reader_done(&reader);
+    copy_tar_free(tar);
+    return r < 0 ? sandbox_error_prefix(e, r, "cp") : 0;
+}
+
+int cli_cp(int count, char **words)
+{
+    struct cp_options o = {.limits = {STANDARD_MAX_BYTES, STANDARD_MAX_ENTRIES}};
+    struct sandbox_error e;
+    struct source source;
+    uint64_t left_out = 0;
+    int used;
+    int r = cli_options_parse(&grammar, count, words, &o, &used, &e);
+    if (r == 0 && o.help) {
+        cli_cp_help(stdout);
+        return 0;
+    }
+    signal(SIGPIPE, SIG_IGN);
+    if (r == 0 && count - used != 2)
+        r = sandbox_error_set(&e, -EINVAL,
+                              "cp: give NAME:PATH and a target; glovebox cp --help says more");
+    if (r == 0)
+        r = parse_source(words[used], &source, &e);
+    if (r == 0)
+        r = strcmp(words[used + 1], "-")
+                ? copy_to_folder(&o, &source, words[used + 1], &left_out, &e)
+                : copy_to_archive(&o, &source, &left_out, &e);
+    if (r < 0) {
+        cli_say_error(&e);
+        return CLI_STATUS_BAD_USE;
+    }
+    return left_out ? STATUS_NOT_ALL : 0;
+}

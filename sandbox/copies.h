@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Files on their way out, as far as the starter goes: it passes questions of glovebox cp on to the
+ * kernel, and the kernel's answers back, which it does not look into (lib/base/copy.h).
+ *
+ * Who asks comes over a socket in the registry's private folder, and is of the same user, as the
+ * host says. Nobody is waited for: a question is passed on when the one before it was answered, and
+ * an answer that its asker has no room for ends the copy. Of more than CONTROL_COPIES_MAX askers
+ * the last one is turned away.
+ *
+ *   FREE --connects--> IDLE --COPY_OPEN--> ASKED --answer--> OPEN --COPY_NEXT--> ASKED
+ */
+#pragma once
+
+#include "lib/base/control.h"
+#include "sandbox/registry.h"
+#include "sandbox/start.h"
+
+#include <poll.h>
+
+#define COPIES_POLL_MAX (1 + CONTROL_COPIES_MAX)
+
+struct copies {
+    int listener; /* -1 */
+    struct sandbox *sandbox;
+    struct copy_client {
+        int fd;          /* -1: free */
+        int32_t number;  /* of its copy; 0: not opened */
+        bool is_waiting; /* for an answer */
+    } clients[CONTROL_COPIES_MAX];
+    int32_t last_number;
+};
+
+void copies_init(struct copies *c);
+
+/* Listens for the sandbox that r has entered. 0, or negative errno with the sentence. */
+int copies_open(struct copies *c, const struct registry *r, struct sandbox *s,
+                struct sandbox_error *e);
+
+/* For the loop: what to wait for, and what to do then. */
+void copies_fill_poll(const struct copies *c, struct pollfd p[COPIES_POLL_MAX]);
+void copies_step(struct copies *c, const struct pollfd p[COPIES_POLL_MAX]);
+
+/* What came as CONTROL_COPIED: any bytes, of any number. */
+void copies_take(struct copies *c, int32_t number, const char *records, size_t size);
+
+/* The kernel answers no more: who waits is told by the end of the socket. */
+void copies_close(struct copies *c);

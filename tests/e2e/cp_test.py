@@ -1,0 +1,350 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""glovebox cp: files out of a running sandbox, as a stranger's."""
+import hashlib
+import io
+import os
+import socket
+import stat
+import struct
+import subprocess
+import sys
+import tarfile
+import tempfile
+import threading
+import time
+
+sys.dont_write_bytecode = True
+from cases import GLOVEBOX, LIMIT, Case, main, wait_until  # noqa: E402
+
+RECORD = "<IIiIqqII"
+DIRECTORY, LEAVE, FILE, DATA, FILE_END, LINK, LEFT_OUT, FAILED, END = range(1, 10)
+
+
+class Copying(Case):
+    def setUp(self):
+        super().setUp()
+        self.name = f"cp-{os.getpid()}-{self.id().rpartition('.')[2].removeprefix('test_')}"[:63]
+        self.target = self.path("target")
+        os.mkdir(self.target)
+
+    def sandbox(self, code, *options):
+        """A sandbox that has run Python code and then waits for the end of its input."""
+        process = self.start("--name", self.name, *options, "--", "python3", "-c",
+                             "import os, socket, sys\nos.makedirs('/tmp/d')\nos.chdir('/tmp/d')\n" + code +
+                             "\nprint('ready', flush=True)\nsys.stdin.read()")
+        self.assertEqual(process.stdout.readline(), b"ready\n")
+        return process
+
+    def cp(self, *words, **more):
+        return subprocess.run([GLOVEBOX, "cp", *words], capture_output=True, timeout=LIMIT, **more)
+
+    def copy(self, path="/tmp/d", *options, target=None):
+        return self.cp(*options, f"{self.name}:{path}", target or self.target)
+
+    def read(self, *names):
+        with open(os.path.join(self.target, *names), "rb") as f:
+            return f.read()
+
+    def lines(self, done, status=1):
+        self.assertEqual(done.returncode, status, done.stderr)
+        return done.stderr.decode().splitlines()
+
+
+class Cp(Copying):
+    def test_file_becomes_what_the_target_says(self):
+        self.sandbox("open('a', 'w').write('one')")
+        self.expect(self.copy("/tmp/d/a"), out=b"", err=b"")
+        self.assertEqual(self.read("a"), b"one")
+        self.expect(self.copy("tmp/d/a", target=self.path("target/other")), err=b"")
+        self.assertEqual(self.read("other"), b"one")
+        self.path("target/other", "longer than it was")
+        self.expect(self.copy("/tmp/d/a", target=self.path("target/other")), err=b"")
+        self.assertEqual(self.read("other"), b"one")
+        self.expect_refused(self.copy("/tmp/d/a", target=self.path("target/nothing/")), "is no directory")
+        self.assertEqual(sorted(os.listdir(self.target)), ["a", "other"])
+
+    def test_directory_with_all_in_it(self):
+        self.sandbox("import hashlib\nos.makedirs('x/y/z')\ndata = bytes(range(256)) * 20000\n"
+                     "open('x/y/big', 'wb').write(data)\nfor i in range(500): open(f'x/{i}', 'w').write(str(i))\n"
+                     "os.link('x/1', 'x/hard')")
+        self.expect(self.copy(), out=b"", err=b"")
+        self.assertEqual(hashlib.sha256(self.read("d", "x", "y", "big")).digest(),
+                         hashlib.sha256(bytes(range(256)) * 20000).digest())
+        self.assertEqual([self.read("d", "x", str(i)) for i in range(500)], [str(i).encode() for i in range(500)])
+        self.assertTrue(os.path.isdir(os.path.join(self.target, "d/x/y/z")))
+        self.assertEqual(self.read("d", "x", "hard"), b"1")
+        self.assertEqual(os.stat(os.path.join(self.target, "d/x/hard")).st_nlink, 1)
+        self.expect(self.copy("/tmp/d/x/."), err=b"")
+        self.assertEqual(self.read("7"), b"7")
+        self.expect(self.copy("/tmp/d/x/y", target=self.path("target/new")), err=b"")
+        self.assertEqual(sorted(os.listdir(os.path.join(self.target, "new"))), ["big", "z"])
+
+    def test_archive(self):
+        self.sandbox("os.mkdir('s')\nopen('s/' + 'n' * 200, 'w').write('x')\nos.chmod('s', 0o1777)\n"
+                     "os.symlink('n', 's/l')\nos.symlink('/etc/passwd', 's/out')\nos.mkfifo('s/fifo')")
+        done = self.copy("/tmp/d/s", target="-")
+        self.assertEqual(len(self.lines(done)), 2)
+        with tarfile.open(fileobj=io.BytesIO(done.stdout)) as tar:
+            members = {m.name: m for m in tar.getmembers()}
+            self.assertEqual(sorted(members), ["s", "s/l", "s/" + "n" * 200])
+            self.assertEqual(members["s"].mode, 0o777)
+            self.assertEqual(tar.extractfile("s/" + "n" * 200).read(), b"x")
+
+    def test_no_link_leads_out(self):
+        self.sandbox("os.mkdir('s')\nos.symlink('/etc/passwd', 'absolute')\nos.symlink('../../etc/passwd', 'up')\n"
+                     "os.symlink('s/../../x', 'through')\nos.symlink('../good', 's/good')\nopen('good', 'w').write('x')\n"
+                     "os.symlink('/', 'root')")
+        lines = self.lines(self.copy())
+        self.assertEqual(sorted(line.split(": ")[2] for line in lines), ["absolute", "root", "through", "up"])
+        self.assertEqual(sorted(os.listdir(os.path.join(self.target, "d"))), ["good", "s"])
+        self.assertEqual(self.read("d", "s", "good"), b"x")
+        self.assertIn("-L", self.lines(self.copy("/tmp/d/absolute"))[0])
+        self.expect(self.copy("/tmp/d/absolute", "-L"), err=b"")
+        self.assertIn(b"root:", self.read("absolute"))  # the sandbox's
+
+    def test_links_on_the_way_are_the_sandboxes(self):
+        secret = self.path("secret", "host")
+        self.sandbox(f"os.symlink({self.folder!r}, 'l')")
+        self.expect_refused(self.copy("/tmp/d/l/secret"), "No such file")
+        self.expect_refused(self.copy("/proc/self/root" + secret), r"cp-")
+        self.assertEqual(os.listdir(self.target), [])
+
+    def test_planted_links_in_the_target(self):
+        victim = self.path("victim")
+        os.mkdir(victim)
+        self.path("victim/f", "mine")
+        self.sandbox("os.mkdir('s')\nopen('s/f', 'w').write('evil')\nopen('f', 'w').write('evil')")
+        os.mkdir(self.path("target/d"))
+        os.symlink(victim, self.path("target/d/s"))
+        os.symlink(self.path("victim/f"), self.path("target/d/f"))
+        self.assertEqual(len(self.lines(self.copy())), 1)
+        with open(self.path("victim/f"), encoding="utf-8") as f:
+            self.assertEqual(f.read(), "mine")
+        self.assertEqual(self.read("d", "f"), b"evil")
+        os.symlink(victim, self.path("target/planted"))
+        self.expect_refused(self.copy("/tmp/d/f", target=self.path("target/planted")), "symbolic link")
+        self.expect_refused(self.copy("/tmp/d/f", target=self.path("target/planted/new")), "symbolic link")
+        self.assertEqual(os.listdir(victim), ["f"])
+
+    def test_links_planted_while_it_copies(self):
+        """In a folder that the sandbox has too, where it turns directories into links and back."""
+        victim = self.path("victim")
+        os.mkdir(victim)
+        self.sandbox("for i in range(200):\n    os.makedirs(f's/{i}')\n    open(f's/{i}/f', 'w').write('evil')\n"
+                     "import threading\nos.makedirs('/mnt/s')\n"
+                     f"def race():\n    while True:\n        for i in range(200):\n            p = f'/mnt/s/{{i}}'\n"
+                     f"            try: os.rename(p, p + 'x')\n            except OSError: pass\n"
+                     f"            try: os.symlink({victim!r}, p)\n            except OSError: pass\n"
+                     "            try: os.unlink(p)\n            except OSError: pass\n"
+                     "threading.Thread(target=race, daemon=True).start()",
+                     "--mount", f"{self.target}:/mnt:rw")
+        for _ in range(3):
+            self.copy("/tmp/d/s")
+        self.assertEqual(os.listdir(victim), [])
+
+    def test_modes_owners_and_times(self):
+        self.sandbox("open('a', 'w').close()\nos.chown('a', 12, 34)\nos.chmod('a', 0o6777)\nos.utime('a', (2**33, 2**33))\n"
+                     "open('b', 'w').close()\nos.utime('b', (5, 5))\nos.mkdir('s')\nos.chmod('s', 0o7000)\n"
+                     "open('s/in', 'w').close()", "--user", "0")
+        self.expect(self.copy(), err=b"")
+        a, b, s = (os.stat(os.path.join(self.target, "d", name)) for name in ("a", "b", "s"))
+        self.assertEqual(stat.S_IMODE(a.st_mode) & 0o7000, 0)
+        self.assertEqual((a.st_uid, a.st_gid), (os.geteuid(), os.getegid()))
+        self.assertLessEqual(a.st_mtime, time.time())
+        self.assertEqual(b.st_mtime, 5)
+        self.assertEqual(stat.S_IMODE(s.st_mode), 0o700)
+
+    def test_special_files_are_left_out(self):
+        self.sandbox("os.mkfifo('fifo')\ns = socket.socket(socket.AF_UNIX)\ns.bind('socket')")
+        lines = self.lines(self.copy())
+        self.assertEqual(sorted(line.rpartition(": ")[2] for line in lines), ["it is a FIFO", "it is a socket"])
+        self.assertEqual(os.listdir(os.path.join(self.target, "d")), [])
+        lines = self.lines(self.copy("/dev/zero"))
+        self.assertEqual(lines, ["glovebox: cp: /dev/zero: left out: it is a device"])
+        self.lines(self.copy("/dev"))
+        for folder, _, names in os.walk(self.target):
+            for name in names:
+                mode = os.lstat(os.path.join(folder, name)).st_mode
+                self.assertTrue(stat.S_ISREG(mode) or stat.S_ISLNK(mode), name)
+        self.lines(self.copy("/proc"))
+        self.assertNotIn("proc", os.listdir(self.target))
+
+    def test_sparse_file_takes_what_is_in_it(self):
+        self.sandbox("f = open('sparse', 'wb')\nf.truncate(1 << 40)\nf.seek(1 << 39)\nf.write(b'x')\nf.flush()")
+        self.expect(self.copy("/tmp/d/sparse", "--max-size", "1M"), err=b"")
+        st = os.stat(os.path.join(self.target, "sparse"))
+        self.assertEqual(st.st_size, 1 << 40)
+        self.assertLess(st.st_blocks * 512, 1 << 20)
+        with open(os.path.join(self.target, "sparse"), "rb") as f:
+            f.seek(1 << 39)
+            self.assertEqual(f.read(2), b"x\0")
+        done = self.copy("/tmp/d/sparse", "--max-size", "1M", target="-")
+        self.assertEqual(done.returncode, 125)
+        self.assertLess(len(done.stdout), 1 << 20)
+
+    def test_limits(self):
+        self.sandbox("for i in range(50): open(f'{i:02}', 'w').write('x' * 100)")
+        self.expect_refused(self.copy("/tmp/d", "--max-files", "10"), "--max-files")
+        self.assertLessEqual(len(os.listdir(os.path.join(self.target, "d"))), 10)
+        self.expect_refused(self.copy("/tmp/d", "--max-size", "1000"), "--max-size")
+
+    def test_names_are_shown_safely(self):
+        self.sandbox("os.mkfifo('a\\nb\\x1b[31m\\u202e')\nopen('c\\nd', 'w').write('x')")
+        lines = self.lines(self.copy())
+        self.assertEqual(lines, ["glovebox: cp: a\\nb\\x1b[31m\\u202e: left out: it is a FIFO"])
+        self.assertEqual(self.read("d", "c\nd"), b"x")
+
+    def test_deep_trees_end(self):
+        self.sandbox("for i in range(300):\n    os.mkdir('d')\n    os.chdir('d')")
+        self.assertEqual(len(self.lines(self.copy())), 1)
+
+    def test_what_changes_meanwhile(self):
+        process = self.sandbox(
+            "import threading\nfor i in range(300): open(f'f{i}', 'w').write('x' * 3000)\n"
+            "def race():\n    n = 0\n    while True:\n        n += 1\n        i = n % 300\n"
+            "        os.rename(f'f{i}', 'g')\n        os.symlink('/etc/passwd', f'f{i}')\n        os.unlink(f'f{i}')\n"
+            "        os.mkdir(f'f{i}')\n        os.rmdir(f'f{i}')\n        open('g', 'w').write('y' * (n % 5000))\n"
+            "        os.rename('g', f'f{i}')\n"
+            "threading.Thread(target=race, daemon=True).start()")
+        for _ in range(3):
+            self.assertIn(self.copy().returncode, (0, 1))
+        for name in os.listdir(os.path.join(self.target, "d")):
+            self.assertLessEqual(set(self.read("d", name)) if os.path.isfile(os.path.join(self.target, "d", name)) else set(),
+                                 {ord("x"), ord("y")})
+        self.assertIsNone(process.poll())
+
+    def test_programs_go_on_meanwhile(self):
+        """One copy that nobody reads holds up neither the sandbox nor another copy."""
+        process = self.sandbox("open('a', 'wb').write(b'x' * 3000000)")
+        slow = subprocess.Popen([GLOVEBOX, "cp", f"{self.name}:/tmp/d", "-"], stdout=subprocess.PIPE,
+                                stderr=subprocess.DEVNULL)
+        try:
+            slow.stdout.read(1)
+            self.expect(self.copy("/tmp/d/a"), err=b"")
+            self.assertEqual(len(self.read("a")), 3000000)
+            process.stdin.close()
+            self.assertEqual(process.wait(LIMIT), 0)
+        finally:
+            slow.stdout.close()
+            self.assertNotEqual(slow.wait(LIMIT), None)
+
+    def test_who_is_not_there(self):
+        self.expect_refused(self.cp("no-such-sandbox:/x", self.target), "glovebox ps")
+        self.expect_refused(self.cp("../x:/x", self.target), "NAME:PATH")
+        self.expect_refused(self.cp(self.target, "x:/y"), "--mount")
+        self.expect_refused(self.cp("x:/", ), "give NAME:PATH")
+        self.sandbox("")
+        self.expect_refused(self.copy("/tmp/nothing"), "No such file")
+        self.expect_refused(self.copy("/tmp/.."), "no name")
+        self.expect_refused(self.copy("/tmp/" + "x" * 300), "no name")
+
+
+class CpSocket(Copying):
+    """Who talks to the starter's socket is of the same user, and may be of another version, or broken."""
+
+    def connect(self):
+        s = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        self.addCleanup(s.close)
+        for folder in ("/run/glovebox", os.path.join(os.environ.get("XDG_RUNTIME_DIR", "/nowhere"), "glovebox"),
+                       f"/tmp/glovebox-{os.geteuid()}"):
+            path = f"{folder}/sandboxes/.{self.name}+copy"
+            if os.path.exists(path):
+                self.assertEqual(stat.S_IMODE(os.stat(path).st_mode), 0o700)
+                s.connect(path)
+                s.settimeout(LIMIT)
+                return s
+        self.fail("no socket")
+
+    @staticmethod
+    def question(kind, text=b"", version=1, size=None):
+        return struct.pack("<IIII", version, kind, 0, len(text) if size is None else size) + text
+
+    def test_nonsense_ends_the_connection_only(self):
+        self.sandbox("open('a', 'w').write('x')")
+        for bad in (b"x", self.question(7, b"/"), self.question(2), self.question(1, b"/", version=9),
+                    self.question(1, b"/", size=9), self.question(1), self.question(1, b"x" * 4096), b"y" * 100000):
+            with self.connect() as s:
+                s.send(bad)
+                self.assertEqual(s.recv(70000), b"", bad[:40])
+        with self.connect() as s:
+            s.send(self.question(1, b"/tmp/d"))
+            s.send(self.question(1, b"/tmp/d"))
+            while s.recv(70000):
+                pass
+        self.expect(self.copy("/tmp/d/a"), err=b"")
+
+    def test_no_more_than_four_at_once(self):
+        self.sandbox("open('a', 'w').write('x')")
+        held = [self.connect() for _ in range(4)]
+        for s in held:
+            s.send(self.question(1, b"/usr/lib"))
+            self.assertGreater(len(s.recv(70000)), 1000)
+        self.expect_refused(self.copy("/tmp/d/a"), "too many|ended")
+        held[0].close()
+        self.assertTrue(wait_until(lambda: self.copy("/tmp/d/a").returncode == 0))
+
+    def test_nothing_is_left_of_it(self):
+        process = self.sandbox("")
+        path = self.connect().getpeername()
+        process.stdin.close()
+        self.assertEqual(process.wait(LIMIT), 0)
+        self.assertFalse(os.path.exists(path))
+
+
+class CpForged(Copying):
+    """A kernel that was taken over says whatever it likes; here somebody with a registry of his own does."""
+
+    def setUp(self):
+        super().setUp()
+        if os.geteuid() == 0 and os.access("/run", os.W_OK):
+            self.registry = "/run/glovebox/sandboxes"
+        else:
+            self.registry = None
+
+    def serve(self, *packets):
+        """A starter that was there, whose socket answers with these packets."""
+        path = f"{self.registry}/.{self.name}+copy"
+        os.unlink(path)
+        listener = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        listener.bind(path)
+        listener.listen(1)
+        self.addCleanup(listener.close)
+
+        def answer():
+            s, _ = listener.accept()
+            with s:
+                for packet in packets:
+                    s.recv(5000)
+                    s.send(packet)
+                s.recv(5000)
+        thread = threading.Thread(target=answer, daemon=True)
+        thread.start()
+        return thread
+
+    @staticmethod
+    def record(kind, text=b"", mode=0o644, error=0, value=0):
+        return struct.pack(RECORD, kind, mode, error, len(text), value, 0, 0, 0) + text
+
+    def test_lies(self):
+        if not self.registry:
+            self.skipTest("needs the registry of root")
+        self.sandbox("")
+        r = self.record
+        for lie in (r(DIRECTORY) + r(FILE, b"../escaped", value=1), r(DIRECTORY) + r(FILE, b"..", value=1),
+                    r(DIRECTORY) + r(DIRECTORY, b"a/b"), r(DIRECTORY) + r(LEAVE) + r(LEAVE), r(FILE, value=1) + r(DATA, b"xy"),
+                    r(FILE, value=1 << 62), b"short", r(99), r(DIRECTORY) + r(LINK, b"l"), r(END)):
+            self.serve(lie)
+            self.expect_refused(self.copy("/x/d", target=tempfile.mkdtemp(dir=self.folder)), "must not")
+        self.assertNotIn("escaped", os.listdir(self.folder))
+        self.serve(r(DIRECTORY) + r(FILE, b"a", mode=0o106755, value=1) + r(DATA, b"x") + r(FILE_END, value=1) +
+                   r(LINK, b"l\0/etc/passwd") + r(LEFT_OUT, b"\x1b]0;x\a", mode=0o20666) + r(LEAVE) + r(END))
+        lines = self.lines(self.copy("/x/good"))
+        self.assertEqual(len(lines), 2)
+        self.assertNotIn("\x1b", "".join(lines))
+        self.assertEqual(os.listdir(os.path.join(self.target, "good")), ["a"])
+        self.assertEqual(stat.S_IMODE(os.stat(os.path.join(self.target, "good/a")).st_mode) & 0o7000, 0)
+
+
+if __name__ == "__main__":
+    main(sys.modules[__name__])
