@@ -23,6 +23,7 @@ struct udp_peer {
     struct list all;                /* of all */
     struct gateway_request request; /* its id is the flow's */
     struct udp_socket *owner;       /* borrowed: it ends this before it goes */
+    struct inet_endpoint local;     /* of the sandbox's interface */
     struct inet_endpoint remote;    /* as the guest has it */
     enum peer_state state;
     int error;                 /* DENIED: what is told */
@@ -144,7 +145,7 @@ static void take_datagram(struct udp_peer *p, size_t size)
     memcpy(m->data, piece, size);
     m->end = size;
     m->source = p->remote;
-    m->destination = p->owner->inet.local;
+    m->destination = p->local;
     m->hop_limit = UNKNOWN_TTL;
     udp_enqueue(guest_socket(p), m);
 }
@@ -285,8 +286,8 @@ static void on_answer(struct gateway_request *r, int error, const struct gateway
         deny(p, error);
 }
 
-/* Asks the gateway. 0 with *ret, NULL: there are too many; or -errno. */
-static int begin(struct udp_socket *u, const struct inet_endpoint *remote, const struct thread *t,
+/* Asks the gateway about m's destination. 0 with *ret, NULL: there are too many; or -errno. */
+static int begin(struct udp_socket *u, const struct message *m, const struct thread *t,
                  struct udp_peer **ret)
 {
     *ret = NULL;
@@ -294,13 +295,14 @@ static int begin(struct udp_socket *u, const struct inet_endpoint *remote, const
     if (!p)
         return 0;
     *p = (struct udp_peer){.owner = u,
-                           .remote = *remote,
+                           .local = m->source,
+                           .remote = m->destination,
                            .fd = HOSTFD_NONE,
                            .request.done = on_answer,
                            .timer = TIMER_INIT(on_time)};
     list_init(&p->request.link);
     message_queue_init(&p->kept);
-    int r = gateway_connect(&p->request, IPPROTO_UDP, remote, t);
+    int r = gateway_connect(&p->request, IPPROTO_UDP, &p->remote, t);
     if (r < 0) {
         free(p);
         return r == -EADDRNOTAVAIL ? 0 : r;
@@ -318,7 +320,7 @@ int udp_outside_send(struct udp_socket *u, struct message *m, const struct threa
                      struct waitq **ret_wait)
 {
     struct udp_peer *p = find_peer(u, &m->destination);
-    int r = p ? 0 : begin(u, &m->destination, t, &p);
+    int r = p ? 0 : begin(u, m, t, &p);
     if (p && p->state == ASKED) {
         keep(p, m);
         return 0;

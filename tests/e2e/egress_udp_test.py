@@ -108,9 +108,12 @@ print(json.dumps([data.decode(), peer[0], peer[1]]))
 s = udp(family=socket.AF_INET6)
 s.sendto(b"abc", ("::ffff:{GOOD}", 7))
 data, peer = s.recvfrom(10)
-print(json.dumps([data.decode(), peer[0]]))
+s.setsockopt(socket.IPPROTO_IP, 8, 1)  # IP_PKTINFO
+s.sendto(b"abc", ("::ffff:{GOOD}", 7))
+_, [(level, kind, info)], _, _ = s.recvmsg(10, 100)
+print(json.dumps([data.decode(), peer[0], level, kind, socket.inet_ntoa(info[4:8])]))
 """
-        self.assertEqual(self.inside(code, TO_GOOD), ["cba", f"::ffff:{GOOD}"])
+        self.assertEqual(self.inside(code, TO_GOOD), ["cba", f"::ffff:{GOOD}", socket.IPPROTO_IP, 8, "10.0.2.15"])
 
     def test_b_the_floor_is_closed(self):
         closed = ["169.254.169.254", "10.0.0.1", "45.32.0.1", "100.100.100.200"]
