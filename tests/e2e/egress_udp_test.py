@@ -4,6 +4,7 @@
 import errno
 import json
 import os
+import shutil
 import signal
 import socket
 import subprocess
@@ -35,6 +36,7 @@ def ask_udp(host, what=b"abc", port=7, family=socket.AF_INET):
     return text(code(s.recv, 70000)) if sent == len(what) else sent
 """
 
+SLOW = "tc qdisc add dev out root tbf rate 4mbit burst 32kbit latency 20s"
 TO_GOOD = cidr(f"{GOOD}/32", proto=["udp"])
 
 
@@ -287,6 +289,27 @@ s.send(b"still")
 print(json.dumps([got, 5 < n <= 30, s.recv(100).decode()]))
 """
         self.assertEqual(self.inside(code, TO_GOOD), [5000, True, "llits"])
+
+    def test_a_network_that_is_slow_is_waited_for(self):
+        if not shutil.which("tc") or subprocess.run(SLOW.split(), capture_output=True, check=False).returncode:
+            self.skipTest("needs tc(8) and the queueing discipline tbf")
+        self.addCleanup(subprocess.run, "tc qdisc del dev out root".split(), check=True)
+        code = f"""
+s = udp('{GOOD}')
+s.send(b"x")
+s.recv(10)
+s.setblocking(False)
+p = select.poll()
+p.register(s, select.POLLOUT)
+became = 0
+while became != "EAGAIN":
+    became = code(s.send, b"nothing" * 200)
+full, later = p.poll(0), p.poll(20000)[0][1]
+again = s.send(b"nothing")
+s.settimeout(20)
+print(json.dumps([full, later, again, [s.send(b"nothing" * 200) for _ in range(50)].count(1400)]))
+"""
+        self.assertEqual(self.inside(code, TO_GOOD), [[], 4, 7, 50])
 
     def test_fork_and_close(self):
         code = f"""
