@@ -8,6 +8,7 @@
 #include "kernel/core/kernel.h"
 #include "kernel/net/gateway.h"
 #include "lib/base/buf.h"
+#include "lib/base/map.h"
 
 #include <linux/sockios.h>
 #include <netinet/tcp.h>
@@ -33,6 +34,7 @@ struct outbound {
 
 static const struct socket_ops outbound_ops;
 static struct list flows = {&flows, &flows};
+static struct map flows_by_id;
 static char piece[PIECE_BYTES];
 
 static struct outbound *outbound_of(struct socket *s)
@@ -121,6 +123,8 @@ static int take_over(struct outbound *o, struct hostfd fd, bool is_pair)
 {
     struct socket *s = tcp_socket(o->owner);
     int r = use(o, fd, is_pair);
+    if (r == 0)
+        r = map_set(&flows_by_id, o->request.id, o);
     if (r < 0)
         return r;
     list_append(&flows, &o->link);
@@ -184,6 +188,7 @@ void outbound_end(struct tcp_socket *t, bool is_reset)
     if (hostfd_is_open(o->fd))
         gateway_close(o->request.id, is_reset);
     hostfd_close(&o->fd);
+    map_remove(&flows_by_id, o->request.id);
     list_remove(&o->link);
     buf_done(&o->rest);
     free(o);
@@ -238,20 +243,9 @@ static void go_direct(struct outbound *o, struct hostfd fd)
     socket_wake(s, SOCKET_READABLE | SOCKET_WRITABLE);
 }
 
-static struct outbound *find_flow(uint64_t id)
-{
-    struct outbound *o;
-    list_for_each(o, &flows, link)
-    {
-        if (o->request.id == id)
-            return o;
-    }
-    return NULL;
-}
-
 void outbound_told(uint64_t id, enum gateway_type type, struct hostfd fd)
 {
-    struct outbound *o = find_flow(id);
+    struct outbound *o = map_get(&flows_by_id, id);
     if (o && type == GATEWAY_FINISH && o->is_pair) {
         o->is_finished = true;
     } else if (o && type == GATEWAY_STOP && o->is_pair) {
