@@ -178,8 +178,10 @@ static void end(void)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct input in = {data, size};
+    const struct gateway_packet network = {.version = GATEWAY_VERSION, .type = GATEWAY_NETWORK};
     int ends[2];
     CHECK(socketpair(AF_UNIX, SOCK_SEQPACKET, 0, ends) == 0);
+    CHECK(send(ends[1], &network, sizeof(network), 0) == sizeof(network));
     CHECK(dup2(ends[0], GATEWAY_KERNEL_FD) == GATEWAY_KERNEL_FD && close(ends[0]) == 0);
     gateway_end = ends[1];
     world_begin(1000);
