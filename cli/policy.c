@@ -87,12 +87,15 @@ void cli_policy_help(FILE *out)
         "       glovebox policy explain [OPTIONS] FILE TARGET\n"
         "       glovebox policy set [OPTIONS] NAME FILE\n"
         "       glovebox policy phase [OPTIONS] NAME PHASE\n"
+        "       glovebox policy secret NAME SECRET=SOURCE\n"
         "       glovebox policy learn [OPTIONS OF RUN] [--] COMMAND [ARG...] > FILE\n"
         "\n"
         "check says whether FILE (- for standard input) is a policy document, and what in it is\n"
         "most likely not meant. explain says what the policy does with a destination, step by\n"
         "step. Both touch no network. set puts FILE in force in a running sandbox, at once and\n"
-        "for what is open too; phase takes it to another phase of the policy that it has. learn\n"
+        "for what is open too; phase takes it to another phase of the policy that it has, and\n"
+        "secret gives one of its secrets another value: env:VARIABLE, file:PATH or cmd:COMMAND. "
+        "learn\n"
         "runs a program that may reach everything public, and writes the policy that allows just\n"
         "what it did.\n"
         "\n"
@@ -260,6 +263,8 @@ int cli_policy(int count, char **words)
         return cli_policy_set(count - 1, words + 1);
     if (!strcmp(word, "phase"))
         return cli_policy_phase(count - 1, words + 1);
+    if (!strcmp(word, "secret"))
+        return cli_policy_secret(count - 1, words + 1);
     if (!strcmp(word, "learn"))
         return cli_policy_learn(count - 1, words + 1);
     if (!strcmp(word, "--help") || !strcmp(word, "-h")) {
@@ -269,11 +274,11 @@ int cli_policy(int count, char **words)
     if (*word)
         sandbox_error_set(&e, -EINVAL,
                           "policy: %s: no such command; there are check, explain, set, "
-                          "phase and learn",
+                          "phase, secret and learn",
                           word);
     else
         sandbox_error_set(&e, -EINVAL,
-                          "policy: give a command: check, explain, set, phase or learn");
+                          "policy: give a command: check, explain, set, phase, secret or learn");
     cli_say_error(&e);
     return CLI_STATUS_BAD_USE;
 }

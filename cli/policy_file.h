@@ -18,6 +18,7 @@ int policy_file_read(const char *path, struct buf *ret, struct sandbox_error *e)
 /* glovebox policy set, learn: the words behind that; the exit status. */
 int cli_policy_set(int count, char **words);
 int cli_policy_phase(int count, char **words);
+int cli_policy_secret(int count, char **words);
 int cli_policy_learn(int count, char **words);
 
 extern const struct cli_option cli_policy_set_options[];

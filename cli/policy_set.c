@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * glovebox policy set: a new policy for a running sandbox. glovebox policy phase: another phase of
- * the one that it has.
+ * What is changed in a running sandbox. glovebox policy set: a new policy; policy phase: another
+ * phase of the one that it has; policy secret: another value for a secret of it.
  */
 #include "cli/policy_file.h"
 #include "cli/say.h"
 #include "cli/verbs.h"
-#include "lib/policy/policy.h"
+#include "lib/policy/compose.h"
+#include "sandbox/secrets.h"
 #include "sandbox/updates.h"
 
 #include <inttypes.h>
@@ -149,4 +150,71 @@ int cli_policy_set(int count, char **words)
 int cli_policy_phase(int count, char **words)
 {
     return run(true, count, words);
+}
+
+/* ---- secrets ---- */
+
+/* The secret that NAME=SOURCE means, as --secret has it; where it may go is known already. */
+static struct policy *parse_secret(const char *text, struct sandbox_error *e)
+{
+    struct buf word = BUF_INIT(4096), json = BUF_INIT(POLICY_DOCUMENT_MAX_BYTES);
+    struct policy_error wrong;
+    struct policy *p = NULL;
+    _cleanup_free_ char *folder = getcwd(NULL, 0);
+    buf_printf(&word, "%s@secret.invalid", text);
+    const struct policy_words words = {
+        .secrets = (const char *const[]){word.data}, .secret_count = 1, .folder = folder};
+    int r = word.failed ? -E2BIG : policy_compose(&words, &json, &wrong);
+    if (r == 0)
+        p = policy_parse(json.data, json.size, &wrong);
+    if (word.failed)
+        sandbox_error_set(e, -E2BIG, "policy secret: too long; write NAME=SOURCE");
+    else if (!p)
+        sandbox_error_set(e, -EINVAL, "policy secret: %s", wrong.text);
+    buf_done(&word);
+    buf_done(&json);
+    return p;
+}
+
+static int set_secret(const char *name, const char *text, struct sandbox_error *e)
+{
+    _cleanup_close_ int fd = -1;
+    struct policy *p = parse_secret(text, e);
+    if (!p)
+        return -EINVAL;
+    int r = sandbox_secret_open(&policy_get_document(p)->secrets[0], &fd, e);
+    policy_free(p);
+    if (r == 0)
+        r = updates_set_secret(name, fd, e);
+    int size = (int)strcspn(text, "=");
+    return r < 0 ? sandbox_error_prefix(e, r, "policy: secret %.*s", size, text) : 0;
+}
+
+static const struct cli_option secret_options[] = {{"help", 'h', NULL, "print this", take_help},
+                                                   {0}};
+
+int cli_policy_secret(int count, char **words)
+{
+    const struct cli_options of_secret = {
+        .options = secret_options,
+        .foreign = foreign,
+        .help_command = "glovebox policy --help",
+    };
+    struct set_options o = {0};
+    struct sandbox_error e;
+    int used;
+    int r = cli_options_parse(&of_secret, count, words, &o, &used, &e);
+    if (r == 0 && o.help) {
+        cli_policy_help(stdout);
+        return 0;
+    }
+    if (r == 0 && count - used != 2)
+        r = sandbox_error_set(&e, -EINVAL,
+                              "policy secret: give the name of a sandbox and NAME=SOURCE");
+    if (r == 0)
+        r = set_secret(words[used], words[used + 1], &e);
+    if (r == 0)
+        return 0;
+    cli_say_error(&e);
+    return CLI_STATUS_BAD_USE;
 }

@@ -7,6 +7,8 @@
 #include "lib/base/update.h"
 #include "lib/policy/enforced.h"
 #include "lib/policy/same.h"
+#include "lib/secret/file.h"
+#include "lib/secret/pages.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -61,6 +63,18 @@ bool control_send_line(const char *text, size_t size)
     const struct update_packet p = {
         .version = UPDATE_VERSION, .type = UPDATE_LINE, .text_size = (uint32_t)size};
     return size <= UPDATE_TEXT_MAX && send_message(&p, text);
+}
+
+/* The answer to p. r: 0 or negative errno, with the reason. */
+static void say_done(const struct update_packet *p, int r, const char *why)
+{
+    const struct update_packet done = {.version = UPDATE_VERSION,
+                                       .type = UPDATE_DONE,
+                                       .number = p->number,
+                                       .generation = gateway.generation,
+                                       .error = -r,
+                                       .text_size = (uint32_t)strlen(why)};
+    send_message(&done, why);
 }
 
 /* ---- a new policy ---- */
@@ -189,13 +203,45 @@ static void set_policy(const struct update_packet *p, int fd)
         buf_done(&text);
     }
     log_update(r == 0 ? NULL : e.text);
-    const struct update_packet done = {.version = UPDATE_VERSION,
-                                       .type = UPDATE_DONE,
-                                       .number = p->number,
-                                       .generation = gateway.generation,
-                                       .error = -r,
-                                       .text_size = r == 0 ? 0 : (uint32_t)strlen(e.text)};
-    send_message(&done, e.text);
+    say_done(p, r, r == 0 ? "" : e.text);
+}
+
+/* ---- another value for a secret ---- */
+
+#define SECRET_FILE_BYTES 16384 /* more than one value's has */
+
+/* 0 and *ret; or negative errno with the reason. */
+static int renew(int fd, struct secrets **ret, struct secret_error *e)
+{
+    char *data = secret_memory_new(SECRET_FILE_BYTES);
+    ssize_t n = data && fd >= 0 ? pread(fd, data, SECRET_FILE_BYTES, 0) : -1;
+    int r = n < 0 ? -EIO : 0;
+    if (r < 0)
+        snprintf(e->text, sizeof(e->text), "the secret can't be read; free memory and try again");
+    else if (!gateway.secrets)
+        r = -ENOENT;
+    else
+        r = secret_file_parse_one(data, (size_t)n, gateway.secrets, ret, e);
+    if (r == -ENOENT && !gateway.secrets)
+        snprintf(e->text, sizeof(e->text),
+                 "the sandbox was started without secrets; start it "
+                 "again with --secret");
+    secret_memory_free(data, SECRET_FILE_BYTES);
+    return r;
+}
+
+/* Requests that have begun keep what they began with. */
+static void set_secret(const struct update_packet *p, int fd)
+{
+    struct secret_error e;
+    struct secrets *next;
+    int r = renew(fd, &next, &e);
+    if (r == 0) {
+        secrets_put(gateway.secrets);
+        gateway.secrets = next;
+    }
+    log_update(r == 0 ? NULL : e.text);
+    say_done(p, r, r == 0 ? "" : e.text);
 }
 
 /* ---- the loop ---- */
@@ -232,9 +278,12 @@ static bool read_one(void)
         return false;
     }
     _cleanup_close_ int fd = take_descriptor(&h);
-    if (!update_is_valid(&m, (size_t)n) || m.packet.type != UPDATE_SET)
+    if (update_is_valid(&m, (size_t)n) && m.packet.type == UPDATE_SET)
+        set_policy(&m.packet, fd);
+    else if (update_is_valid(&m, (size_t)n) && m.packet.type == UPDATE_SECRET)
+        set_secret(&m.packet, fd);
+    else
         gateway_fail("the starter said what can't be understood");
-    set_policy(&m.packet, fd);
     return true;
 }
 

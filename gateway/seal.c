@@ -29,13 +29,15 @@ static int begin_landlock(void)
 
 /* In the order of the numbers. */
 static const uint32_t calls[] = {
-    SYS_write,      SYS_close,           SYS_poll,          SYS_mmap,         SYS_munmap,
-    SYS_brk,        SYS_rt_sigreturn,    SYS_pread64,       SYS_writev,       SYS_mremap,
-    SYS_getpid,     SYS_socket,          SYS_connect,       SYS_sendto,       SYS_recvfrom,
-    SYS_sendmsg,    SYS_recvmsg,         SYS_shutdown,      SYS_getsockname,  SYS_socketpair,
-    SYS_setsockopt, SYS_getsockopt,      SYS_fcntl,         SYS_gettimeofday, SYS_time,
-    SYS_futex,      SYS_restart_syscall, SYS_clock_gettime, SYS_exit_group,   SYS_epoll_wait,
-    SYS_epoll_ctl,  SYS_getrandom,
+    SYS_write,           SYS_close,         SYS_poll,         SYS_mmap,
+    SYS_munmap,          SYS_brk,           SYS_rt_sigreturn, SYS_pread64,
+    SYS_writev,          SYS_mremap,        SYS_madvise,      SYS_getpid,
+    SYS_socket,          SYS_connect,       SYS_sendto,       SYS_recvfrom,
+    SYS_sendmsg,         SYS_recvmsg,       SYS_shutdown,     SYS_getsockname,
+    SYS_socketpair,      SYS_setsockopt,    SYS_getsockopt,   SYS_fcntl,
+    SYS_gettimeofday,    SYS_mlock,         SYS_time,         SYS_futex,
+    SYS_restart_syscall, SYS_clock_gettime, SYS_exit_group,   SYS_epoll_wait,
+    SYS_epoll_ctl,       SYS_getrandom,
 };
 
 #define ROW(call, argument, test, width, ...)                           \
@@ -47,6 +49,7 @@ static const uint32_t calls[] = {
 #define LONG true
 
 static const struct seal_check checks[] = {
+    ROW(madvise, 2, SEAL_ANY_OF, INT, MADV_DONTDUMP),
     /* What pthread_once(3) does at its end; nobody waits. */
     ROW(futex, 1, SEAL_ANY_OF, INT, FUTEX_WAKE_PRIVATE),
     ROW(socket, 0, SEAL_ANY_OF, INT, AF_INET, AF_INET6),

@@ -173,3 +173,24 @@ void sandbox_secrets_free(struct sandbox_secrets *s)
     secret_memory_free(s->file, s->size);
     free(s);
 }
+
+int sandbox_secret_open(const struct policy_secret *p, int *ret, struct sandbox_error *e)
+{
+    char *value = secret_memory_new(CAPACITY);
+    ssize_t r = value ? secret_source_read(p, value, CAPACITY, e) : no_memory(e);
+    const struct secret_value v = {p->name, "", value, r > 0 ? (size_t)r : 0};
+    size_t size = secret_file_size(&v, 1);
+    char *file = r >= 0 ? secret_memory_new(size) : NULL;
+    if (file) {
+        secret_file_write(&v, 1, file);
+        *ret = memory_file_new("glovebox-secret", file, size);
+        r = *ret < 0 ? sandbox_error_set(e, -errno, "secret %s: %s; free memory and try again",
+                                         p->name, strerror(errno))
+                     : 0;
+    } else if (r >= 0) {
+        r = no_memory(e);
+    }
+    secret_memory_free(file, size);
+    secret_memory_free(value, CAPACITY);
+    return (int)r;
+}

@@ -6,6 +6,7 @@
  */
 #pragma once
 
+#include "lib/policy/document.h"
 #include "sandbox/spec.h"
 
 /*
@@ -20,6 +21,12 @@ int sandbox_secrets_load(struct sandbox_spec *s, struct sandbox_error *e);
  * when there are no secrets. 0; negative errno and the sentence.
  */
 int sandbox_secrets_open(const struct sandbox_spec *s, int *ret, struct sandbox_error *e);
+
+/*
+ * *ret: a memory file with the value of one secret as its source has it now, for
+ * updates_set_secret(). 0; negative errno and the sentence.
+ */
+int sandbox_secret_open(const struct policy_secret *p, int *ret, struct sandbox_error *e);
 
 /* Wipes them. s may be NULL. */
 void sandbox_secrets_free(struct sandbox_secrets *s);

@@ -106,7 +106,7 @@ static bool is_document(int fd)
 static void pass_on(struct updates *u, size_t i, const struct update_packet *asked, int fd)
 {
     struct update_packet p = {.version = UPDATE_VERSION,
-                              .type = UPDATE_SET,
+                              .type = asked->type,
                               .number = ++u->last_number,
                               .generation = asked->generation};
     memcpy(p.phase, asked->phase, sizeof(p.phase));
@@ -114,6 +114,11 @@ static void pass_on(struct updates *u, size_t i, const struct update_packet *ask
         refuse(u, i, EAGAIN, "the gateway has no time for it now; try again");
     else
         u->clients[i].number = p.number;
+}
+
+static bool is_wish(const struct update_packet *p)
+{
+    return p->type == UPDATE_SET || p->type == UPDATE_SECRET;
 }
 
 static void read_client(struct updates *u, size_t i)
@@ -126,10 +131,10 @@ static void read_client(struct updates *u, size_t i)
         return;
     if (n <= 0)
         drop(u, i);
-    else if (n != sizeof(p) || p.version != UPDATE_VERSION || p.type != UPDATE_SET || p.text_size ||
+    else if (n != sizeof(p) || p.version != UPDATE_VERSION || !is_wish(&p) || p.text_size ||
              !update_has_phase(&p) || u->clients[i].number)
         refuse(u, i, EPROTO, "this is not what another version says; use the same one");
-    else if (fd < 0 ? !p.phase[0] : !is_document(fd))
+    else if (fd < 0 ? p.type != UPDATE_SET || !p.phase[0] : !is_document(fd))
         refuse(u, i, EPROTO, "there is no sealed document with it; use glovebox policy set");
     else
         pass_on(u, i, &p, fd);

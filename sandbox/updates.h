@@ -70,3 +70,9 @@ struct update {
  */
 int updates_set_policy(const char *name, const struct update *update, uint64_t *ret_generation,
                        struct sandbox_error *e);
+
+/*
+ * Another value for a secret of that sandbox: fd is a sealed memory file (lib/secret/file.h) that
+ * stays the caller's. 0; or as above, -ENOENT: it has no such secret.
+ */
+int updates_set_secret(const char *name, int fd, struct sandbox_error *e);

@@ -87,26 +87,40 @@ static int wait_answer(int socket, struct update_message *ret)
     return 0;
 }
 
-int updates_set_policy(const char *name, const struct update *update, uint64_t *ret_generation,
-                       struct sandbox_error *e)
+/* Waits for what becomes of a wish. 0 and *ret; or negative errno with the sentence. */
+static int finish(int socket, const char *name, int sent, struct update_message *ret,
+                  struct sandbox_error *e)
 {
-    struct update_message m;
     char words[1024];
-    _cleanup_close_ int fd = connect_to(name, e);
-    if (fd < 0)
-        return fd;
-    int r = send_update(fd, update);
-    if (r == 0)
-        r = wait_answer(fd, &m);
+    int r = sent == 0 ? wait_answer(socket, ret) : sent;
     if (r < 0)
         return sandbox_error_set(e, r,
                                  "%s: its glovebox run does not answer: %s; is it stopped? Look "
                                  "at what is in force with glovebox egress",
                                  name, strerror(-r));
-    if (m.packet.error == 0) {
-        *ret_generation = m.packet.generation;
+    if (ret->packet.error == 0)
         return 0;
-    }
-    text_line(m.text, m.packet.text_size, words, sizeof(words));
-    return sandbox_error_set(e, -m.packet.error, "%s", words);
+    text_line(ret->text, ret->packet.text_size, words, sizeof(words));
+    return sandbox_error_set(e, -ret->packet.error, "%s", words);
+}
+
+int updates_set_policy(const char *name, const struct update *update, uint64_t *ret_generation,
+                       struct sandbox_error *e)
+{
+    struct update_message m;
+    _cleanup_close_ int socket = connect_to(name, e);
+    if (socket < 0)
+        return socket;
+    int r = finish(socket, name, send_update(socket, update), &m, e);
+    if (r == 0)
+        *ret_generation = m.packet.generation;
+    return r;
+}
+
+int updates_set_secret(const char *name, int fd, struct sandbox_error *e)
+{
+    const struct update_packet p = {.version = UPDATE_VERSION, .type = UPDATE_SECRET};
+    struct update_message m;
+    _cleanup_close_ int socket = connect_to(name, e);
+    return socket < 0 ? socket : finish(socket, name, updates_send(socket, &p, fd), &m, e);
 }

@@ -110,28 +110,54 @@ static bool take_entry(struct cursor *c, struct entry *entry, struct secret_valu
     return true;
 }
 
-int secret_file_parse(const void *data, size_t size, const struct policy_document *document,
-                      struct secrets **ret, struct secret_error *e)
+/* 0 and *ret_count entries and values, which lie in data; -EINVAL and e. */
+static int parse(const void *data, size_t size, size_t most, struct entry *entries,
+                 struct secret_value *values, size_t *ret_count, struct secret_error *e)
 {
     struct cursor c = {data, size};
     struct head head;
-    struct secret_value values[POLICY_SECRETS_MAX];
     const char *at = take(&c, sizeof(head));
     if (!at || memcmp(at, MAGIC, sizeof(head.magic)) != 0)
         return refuse(e, "this is no file of secrets");
     memcpy(&head, at, sizeof(head));
-    if (head.version != VERSION || head.count > POLICY_SECRETS_MAX)
+    if (head.version != VERSION || head.count > most)
         return refuse(e, "the file is of another version");
-    _cleanup_free_ struct entry *entries = calloc(head.count + 1, sizeof(*entries));
-    if (!entries)
-        return fail(e, -ENOMEM);
     for (uint32_t i = 0; i < head.count; i++)
         if (!take_entry(&c, &entries[i], &values[i]))
             return refuse(e, "the file is cut or damaged");
     if (c.left > 0)
         return refuse(e, "the file is longer than it says");
-    int r = secrets_new(document, values, head.count, ret, e);
+    *ret_count = head.count;
+    return 0;
+}
+
+int secret_file_parse(const void *data, size_t size, const struct policy_document *document,
+                      struct secrets **ret, struct secret_error *e)
+{
+    struct secret_value values[POLICY_SECRETS_MAX];
+    size_t count;
+    _cleanup_free_ struct entry *entries = calloc(POLICY_SECRETS_MAX, sizeof(*entries));
+    if (!entries)
+        return fail(e, -ENOMEM);
+    int r = parse(data, size, POLICY_SECRETS_MAX, entries, values, &count, e);
+    if (r == 0)
+        r = secrets_new(document, values, count, ret, e);
     e->name = NULL; /* it was of the entries */
+    return r;
+}
+
+int secret_file_parse_one(const void *data, size_t size, const struct secrets *old,
+                          struct secrets **ret, struct secret_error *e)
+{
+    struct secret_value value;
+    struct entry entry;
+    size_t count;
+    int r = parse(data, size, 1, &entry, &value, &count, e);
+    if (r == 0 && count == 0)
+        return refuse(e, "the file has no secret");
+    if (r == 0)
+        r = secrets_renew(old, &value, ret, e);
+    e->name = NULL;
     return r;
 }
 

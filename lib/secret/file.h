@@ -25,6 +25,13 @@ void secret_file_write(const struct secret_value *values, size_t count, void *re
 int secret_file_parse(const void *data, size_t size, const struct policy_document *document,
                       struct secrets **ret, struct secret_error *e);
 
+/*
+ * Reads a file of a single secret, and makes old anew with that value; its placeholder is not
+ * looked at. As secrets_renew(); -EINVAL also for what is no such file.
+ */
+int secret_file_parse_one(const void *data, size_t size, const struct secrets *old,
+                          struct secrets **ret, struct secret_error *e);
+
 /* Reads the sealed memory file fd, which stays open. As secret_file_parse(); -errno. */
 int secret_file_read(int fd, const struct policy_document *document, struct secrets **ret,
                      struct secret_error *e);

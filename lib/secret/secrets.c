@@ -286,3 +286,25 @@ const char *secrets_value(const struct secrets *s, size_t i, size_t *ret_size)
     *ret_size = s->values[SECRET_RAW][i].size;
     return s->values[SECRET_RAW][i].data;
 }
+
+int secrets_renew(const struct secrets *old, const struct secret_value *v, struct secrets **ret,
+                  struct secret_error *e)
+{
+    struct secret_value values[POLICY_SECRETS_MAX];
+    bool is_known = false;
+    for (size_t i = 0; i < old->count; i++) {
+        const struct finder_bytes *value = &old->values[SECRET_RAW][i];
+        const char *name = old->document->secrets[i].name;
+        values[i] = (struct secret_value){name, old->placeholders[i], value->data, value->size};
+        if (strcmp(name, v->name) != 0)
+            continue;
+        values[i].value = v->value;
+        values[i].size = v->size;
+        is_known = true;
+    }
+    if (is_known)
+        return secrets_new(old->document, values, old->count, ret, e);
+    *e = (struct secret_error){.text = "secret: the sandbox has none of that name; it has those "
+                                       "that it was started with"};
+    return -ENOENT;
+}

@@ -61,6 +61,13 @@ struct secret_error {
 int secrets_new(const struct policy_document *document, const struct secret_value *values,
                 size_t count, struct secrets **ret, struct secret_error *e);
 
+/*
+ * The same with another value for the one of that name; v->placeholder is not looked at. As
+ * secrets_new(); -ENOENT and e: old has none of that name. old stays.
+ */
+int secrets_renew(const struct secrets *old, const struct secret_value *v, struct secrets **ret,
+                  struct secret_error *e);
+
 struct secrets *secrets_get(struct secrets *s);
 
 /* The last reference wipes the values. s may be NULL. */

@@ -340,6 +340,27 @@ class Update(Live):
                                   options=("--phase", "install")).returncode, 0)
         self.assertEqual(say("look('api.good.test')"), [GOOD])
 
+    def test_a_secret_gets_another_value(self):
+        first, second = "sk-" + "1" * 40, "sk-" + "2" * 40
+        os.environ["TEST_KEY"], os.environ["TEST_NEXT"] = first, second
+        for name in ("TEST_KEY", "TEST_NEXT"):
+            self.addCleanup(os.environ.pop, name)
+        say = self.open(*self.policy(domain("api.good.test", tls="terminate"), tls={"extra_ca_pem": [egress_test.NET.root]}, secrets={
+            "K": {"source": {"env": "TEST_KEY"}, "env": ["K"], "allow": {"hosts": ["api.good.test"]}}}))
+        ask = ("[__import__('urllib.request').request.urlopen(__import__('urllib.request').request.Request("
+               "'https://api.good.test/echo', headers={'Authorization': os.environ['K']})).status, os.environ['K']]")
+        status, placeholder = say(ask)
+        self.expect(glovebox("policy", "secret", self.name, "K=env:TEST_NEXT"))
+        self.assertEqual((status, say(ask)), (200, [200, placeholder]))
+        self.assertEqual(self.came_in()["authorizations"], [first, second])
+        for word, why in (("OTHER=env:TEST_NEXT", b"none of that name"), ("K=env:NOT_SET_AT_ALL", b"NOT_SET_AT_ALL"),
+                          ("K", b"K"), ("K=file:/dev/null", b"K")):
+            done = glovebox("policy", "secret", self.name, word)
+            self.assertEqual(done.returncode, 125, done.stderr)
+            self.assertIn(why, done.stderr)
+        self.assertEqual(say(ask)[0], 200)
+        self.assertEqual(self.came_in()["authorizations"], [first, second, second])
+
     def test_who_has_none_gets_none(self):
         self.expect_refused(self.set(), "no sandbox of this name is running")
         self.start("--name", self.name, "--", "sleep", "60")
