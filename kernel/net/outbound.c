@@ -15,7 +15,7 @@
 #include <poll.h>
 #include <sys/ioctl.h>
 
-#define PIECE_BYTES 65536
+#define PIECE_BYTES (128 << 10) /* as large reads and writes are; two of them stay in a cache */
 /* Of what a pair holds: the host's socket buffers, by their largest default. */
 #define REST_MAX (1 << 20)
 
