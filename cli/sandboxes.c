@@ -67,12 +67,15 @@ static json_t *make_object(const char *name, const struct record *r, const struc
     json_t *groups = json_array();
     for (size_t i = 0; i < r->cgroup.count; i++)
         json_array_append_new(groups, json_string(r->cgroup.groups[i].path));
-    return json_pack("{s:s, s:i, s:i, s:f, s:s, s:o, s:o, s:o, s:o, s:o}", "name", name, "pid",
+    json_t *egress = r->gateway
+                         ? json_pack("{s:s, s:i}", "policy", r->egress, "gateway_pid", r->gateway)
+                         : json_null();
+    return json_pack("{s:s, s:i, s:i, s:f, s:s, s:o, s:o, s:o, s:o, s:o, s:o}", "name", name, "pid",
                      r->pid, "starter_pid", r->starter, "age_ms",
                      (double)(age_ns(r) / NSEC_PER_USEC) / 1000.0, "command", r->command, "limits",
                      report_make_limits(&r->limits), "limited_by",
                      report_make_controls(&r->controls), "usage", make_usage(u), "cgroups", groups,
-                     "seal", make_seal(&r->seal));
+                     "seal", make_seal(&r->seal), "egress", egress);
 }
 
 static int print_json(json_t *j, FILE *out, struct sandbox_error *e)
@@ -209,6 +212,10 @@ static void print_text(const char *name, const struct record *r, const struct sa
     print_seal(&r->seal, out);
     for (size_t i = 0; i < r->cgroup.count; i++)
         fprintf(out, "cgroup     %s\n", r->cgroup.groups[i].path);
+    if (r->gateway)
+        fprintf(out, "egress     %s; gateway %d\n", r->egress, r->gateway);
+    else
+        fprintf(out, "egress     none\n");
 }
 
 int sandboxes_inspect(const char *name, bool json, FILE *out, struct sandbox_error *e)

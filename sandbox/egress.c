@@ -4,11 +4,29 @@
 #include "lib/policy/enforced.h"
 #include "sandbox/spec.h"
 
+#include <stdio.h>
+
 int egress_check(const struct policy_document *d, struct sandbox_error *e)
 {
     struct policy_error wrong;
     int r = policy_check_enforced(d, &wrong);
     return r < 0 ? sandbox_error_set(e, r, "%s", wrong.text) : 0;
+}
+
+static const char *plural(size_t n)
+{
+    return n == 1 ? "" : "s";
+}
+
+static void describe(const struct policy_document *d, char *ret, size_t size)
+{
+    int n = snprintf(ret, size, "%s by default, %zu rule%s",
+                     d->allows_by_default ? "allow" : "deny", d->rule_count, plural(d->rule_count));
+    if (d->secret_count > 0)
+        n += snprintf(ret + n, size - (size_t)n, ", %zu secret%s", d->secret_count,
+                      plural(d->secret_count));
+    if (d->is_audit)
+        snprintf(ret + n, size - (size_t)n, ", only watched");
 }
 
 int sandbox_spec_set_policy(struct sandbox_spec *s, const char *json, size_t size,
@@ -21,6 +39,7 @@ int sandbox_spec_set_policy(struct sandbox_spec *s, const char *json, size_t siz
     const struct policy_document *d = policy_get_document(p);
     int r = egress_check(d, e);
     bool installs_ca = d->tls.installs_ca;
+    describe(d, s->policy_words, sizeof(s->policy_words));
     policy_free(p);
     if (r < 0)
         return r;

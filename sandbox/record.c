@@ -28,6 +28,8 @@ void record_write_started(const struct record *r, struct buf *b)
 {
     buf_printf(b, "controls=%d %d %d\npid=%d\n", r->controls.memory, r->controls.cpus,
                r->controls.pids, r->pid);
+    if (r->gateway)
+        buf_printf(b, "gateway=%d\negress=%s\n", r->gateway, r->egress);
 }
 
 void record_write_seal(const struct record *r, struct buf *b)
@@ -108,6 +110,10 @@ static void take_line(struct record *r, const char *key, const char *value)
         r->starter = read_pid(value);
     else if (!strcmp(key, "pid"))
         r->pid = read_pid(value);
+    else if (!strcmp(key, "gateway"))
+        r->gateway = read_pid(value);
+    else if (!strcmp(key, "egress"))
+        snprintf(r->egress, sizeof(r->egress), "%s", value);
     else if (!strcmp(key, "created_ns"))
         r->created_ns = strtoll(value, NULL, 10);
     else if (!strcmp(key, "command"))

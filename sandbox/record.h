@@ -11,6 +11,7 @@
 
 #define RECORD_MAX_BYTES         32768
 #define RECORD_COMMAND_MAX_BYTES 512
+#define RECORD_EGRESS_MAX_BYTES  96
 
 struct record {
     pid_t starter, pid;                     /* pid: the kernel process; 0: not started yet */
@@ -18,6 +19,8 @@ struct record {
     char command[RECORD_COMMAND_MAX_BYTES]; /* its beginning, words apart by blanks, escaped */
     struct sandbox_limits limits;
     struct sandbox_controls controls;
+    pid_t gateway;                        /* 0: the sandbox has none */
+    char egress[RECORD_EGRESS_MAX_BYTES]; /* the policy that it began with, in a few words */
     struct cgroup cgroup;
     struct seal_report seal; /* of the kernel process */
 };

@@ -727,6 +727,9 @@ static int start(struct run *r, struct sandbox_error *e)
         error = sandbox_start(r->spec, &r->place, &r->sandbox, e);
     if (error == 0) {
         r->place.record.seal = r->sandbox->seal;
+        r->place.record.gateway = r->sandbox->gateway.pid;
+        snprintf(r->place.record.egress, sizeof(r->place.record.egress), "%s",
+                 r->spec->policy_words);
         error = place_started(&r->place, r->sandbox->pid, e);
     }
     if (error == 0) {

@@ -47,6 +47,7 @@ struct sandbox_spec {
     struct sandbox_secrets *secrets; /* of the policy, loaded: secrets.h; NULL: none */
     struct strv exempt;          /* networks that the operator exempts from the policy's floor */
     char *egress_log;            /* file to append the gateway's decisions to, or NULL */
+    char policy_words[96];       /* "deny by default, 3 rules" */
     bool installs_ca;            /* the policy lets its programs trust the gateway's authority */
     const struct sandbox_ca *ca; /* the authority that they trust, borrowed, or NULL */
     bool null_input;             /* standard input is the sandbox's own /dev/null */

@@ -340,6 +340,14 @@ class Update(Live):
                                   options=("--phase", "install")).returncode, 0)
         self.assertEqual(say("look('api.good.test')"), [GOOD])
 
+    def test_inspect_says_what_lets_it_out(self):
+        self.open(*self.ALL)
+        egress = json.loads(glovebox("inspect", "--json", self.name).stdout)["egress"]
+        self.assertEqual(egress["policy"], "deny by default, 1 rule")
+        with open(f"/proc/{egress['gateway_pid']}/cmdline", "rb") as f:
+            self.assertIn(b"glovebox-gateway", f.read())
+        self.assertRegex(glovebox("inspect", self.name).stdout.decode(), r"(?m)^egress     deny by default, 1 rule; gateway \d+$")
+
     def test_a_secret_gets_another_value(self):
         first, second = "sk-" + "1" * 40, "sk-" + "2" * 40
         os.environ["TEST_KEY"], os.environ["TEST_NEXT"] = first, second
