@@ -2,11 +2,11 @@
 /*
  * Sockets, as the other rooms see them. A sandbox has no network: every socket is a data structure
  * of this process. AF_UNIX, TCP and UDP over the loopback addresses, and the route dumps of
- * netlink.
+ * netlink; what leads outside is made by the gateway (outbound.h, udp_outside.h).
  *
  * The loopback addresses are 127.0.0.0/8 and ::1; 0.0.0.0 and :: stand for them where a connection
- * goes. All other destinations are unreachable at once. 127.0.0.53 port 53 answers names, see
- * resolver.h.
+ * goes. All other destinations are unreachable at once without a gateway. 127.0.0.53 port 53
+ * answers names, see resolver.h.
  */
 #pragma once
 

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/*
- * host calls: sendto recvfrom getsockopt restart_syscall
- */
+/* host calls: sendto recvfrom getsockopt */
 #include "kernel/net/udp_outside.h"
 
 #include "kernel/core/kernel.h"
