@@ -32,6 +32,14 @@ static bool may_be_method(const char *text, size_t size, bool is_whole)
     return false;
 }
 
+static bool is_method(const char *text, size_t size)
+{
+    for (size_t i = 0; i < ARRAY_SIZE(methods); i++)
+        if (strlen(methods[i]) == size && !memcmp(text, methods[i], size))
+            return true;
+    return false;
+}
+
 static bool is_token_byte(char c)
 {
     return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') ||
@@ -43,16 +51,60 @@ static bool is_blank(char c)
     return c == ' ' || c == '\t' || c == '\v' || c == '\f';
 }
 
+static bool has_word(const char *line, size_t size, const char *word)
+{
+    size_t length = strlen(word);
+    for (size_t i = 0; i + length <= size; i++)
+        if (strncasecmp(line + i, word, length) == 0)
+            return true;
+    return false;
+}
+
+/* Any version, and the protocols that servers of HTTP (Node's) read in the same way. */
+static bool has_version(const char *line, size_t size)
+{
+    static const char preface[] = "PRI * HTTP/2.0"; /* nothing that is read as HTTP/1 */
+    bool is_preface = size <= sizeof(preface) && !memcmp(line, preface, sizeof(preface) - 1) &&
+                      (size < sizeof(preface) || line[size - 1] == '\r');
+    return !is_preface && (has_word(line, size, "HTTP/") || has_word(line, size, "RTSP/") ||
+                           has_word(line, size, "ICE/"));
+}
+
+/* Of a method and a target alone, which is HTTP/0.9; some read fields behind it, too. */
+static bool is_simple(const char *line, size_t method_size, size_t size)
+{
+    size_t at = method_size;
+    while (at < size && is_blank(line[at]))
+        at++;
+    return is_method(line, method_size) && at < size &&
+           (line[at] == '/' || line[at] == '*' || has_word(line + at, size - at, "://"));
+}
+
+/* A line without its end: whether it is worth to wait for that. */
+static bool may_be_request(const char *line, size_t method_size, size_t size)
+{
+    size_t at = method_size;
+    while (at < size && is_blank(line[at]))
+        at++;
+    bool is_target =
+        at < size && (line[at] == '/' || line[at] == '*' || line[at] == 'h' || line[at] == 'H');
+    return is_target || may_be_method(line, method_size, true);
+}
+
 /*
  * Some servers take a request line of any length, so one that is too long for us is a request as
  * well: it is refused, where as another protocol it would pass without being judged.
  */
-static enum flight_kind look_at_line(const char *line, size_t size)
+static enum flight_kind look_at_line(const char *line, size_t method_size, size_t size)
 {
     const char *end = memchr(line, '\n', MIN(size, (size_t)HTTP_LINE_MAX_BYTES + 1));
+    if (!end && !may_be_request(line, method_size, size))
+        return FLIGHT_OTHER;
     if (!end)
         return size > HTTP_LINE_MAX_BYTES ? FLIGHT_HTTP : FLIGHT_MORE;
-    return memmem(line, (size_t)(end - line), "HTTP/1.", 7) ? FLIGHT_HTTP : FLIGHT_OTHER;
+    size = (size_t)(end - line);
+    return has_version(line, size) || is_simple(line, method_size, size) ? FLIGHT_HTTP
+                                                                         : FLIGHT_OTHER;
 }
 
 /*
@@ -62,23 +114,20 @@ static enum flight_kind look_at_line(const char *line, size_t size)
  */
 static enum flight_kind find_request_line(const struct buf *b)
 {
-    const char *at = b->data, *end = b->data + b->size;
-    while (at < end && at - b->data < 2 * HTTP_EMPTY_LINES_MAX && (*at == '\r' || *at == '\n'))
+    const char *line = b->data, *end = b->data + b->size;
+    while (line < end && (*line == '\r' || *line == '\n'))
+        line++;
+    if (line == end)
+        return b->size > HTTP_LINE_MAX_BYTES ? FLIGHT_HTTP : FLIGHT_MORE;
+    const char *at = line;
+    while (at < end && is_token_byte(*at))
         at++;
-    const char *method = at;
-    while (at < end && at - method <= HTTP_METHOD_MAX_BYTES && is_token_byte(*at))
-        at++;
-    size_t size = (size_t)(at - method);
+    size_t method_size = (size_t)(at - line);
     if (at == end)
-        return may_be_method(method, size, false) ? FLIGHT_MORE : FLIGHT_OTHER;
-    if (size == 0 || !is_blank(*at))
+        return may_be_method(line, method_size, false) ? FLIGHT_MORE : FLIGHT_OTHER;
+    if (method_size == 0 || !is_blank(*at))
         return FLIGHT_OTHER;
-    while (at < end && is_blank(*at))
-        at++;
-    bool is_target = at < end && (*at == '/' || *at == '*' || *at == 'h' || *at == 'H');
-    if (!is_target && !may_be_method(method, size, true))
-        return FLIGHT_OTHER;
-    return look_at_line(method, (size_t)(end - method));
+    return look_at_line(line, method_size, (size_t)(end - line));
 }
 
 /* ---- any ---- */

@@ -130,6 +130,16 @@ class Requests(Talk):
         self.assertEqual(self.inside(code), [200, 421])
         self.assertEqual([r[2] for r in self.came_in()["requests"]], ["/one"])
 
+    def test_c5_c8_c10_what_some_servers_take_for_a_request(self):
+        """In the clear it is one for us, too: as another protocol it would pass without a look at Host."""
+        lines = ["GET / HTTP/2.0", "GET / HTTP/0.9", "GET / RTSP/1.0", "GET /", "FROB x:80 HTTP/1.1", "MKCALENDAR s://evil.test/ HTTP/1.1",
+                 "GET evil.test HTTP/1.1", "GET / http/1.1", "\r\n" * 50 + "GET / HTTP/1.1", "\r" * 50 + "GET / HTTP/1.1"]
+        found = self.inside(f"[codes(l + '\\r\\nHost: evil.test\\r\\n\\r\\n', False) for l in {lines}]", "--allow", "api.good.test")
+        for line, became in zip(lines, found):
+            with self.subTest(line):
+                self.assertIn(became, ([400], [403], [421], [505]))
+        self.assertEqual(self.came_in()["requests"], [])
+
     def test_c10_c18_old_versions_and_what_is_no_http(self):
         found = self.inside("[codes(get(version='1.0')), codes('GET /\\r\\n'), codes('SSH-2.0-x\\r\\n\\r\\n'), codes(b'\\0' * 100), "
                             "codes('PRI * HTTP/2.0\\r\\n\\r\\nSM\\r\\n\\r\\n')]")

@@ -53,6 +53,13 @@ TEST(what_a_lenient_server_takes_for_a_request_is_one)
     expect("GET\t/\tHTTP/1.1\r\n", FLIGHT_HTTP);
     expect("GET  /  HTTP/1.1  \r\n", FLIGHT_HTTP);
     expect("GET /a b HTTP/1.1\n", FLIGHT_HTTP);
+    expect("GET / HTTP/2.0\r\n", FLIGHT_HTTP);
+    expect("GET / http/9.9\r\n", FLIGHT_HTTP);
+    expect("GET / RTSP/1.0\r\n", FLIGHT_HTTP);
+    expect("GET /\r\n", FLIGHT_HTTP);
+    expect("GET ftp://evil.test/\r\n", FLIGHT_HTTP);
+    expect("GET evil HTTP/1.1\r\n", FLIGHT_HTTP);
+    expect("\r\n\r\n\r\n\r\n\r\n\r\n\r\n\r\n\n\n\r\rGET / HTTP/1.1\r\n", FLIGHT_HTTP);
 }
 
 TEST(other_protocols_are_known_at_once)
@@ -62,6 +69,9 @@ TEST(other_protocols_are_known_at_once)
     expect("*1\r\n$4\r\nPING\r\n", FLIGHT_OTHER);
     expect("EHLO there\r\n", FLIGHT_OTHER);
     expect("PRI * HTTP/2.0\r\n", FLIGHT_OTHER);
+    expect("get /of/memcached\r\n", FLIGHT_OTHER);
+    expect("SET key value\r\n", FLIGHT_OTHER);
+    expect("GET key\r\n", FLIGHT_OTHER);
     expect("x", FLIGHT_OTHER);
     expect(" GET / HTTP/1.1\r\n", FLIGHT_OTHER);
     EXPECT_EQ(take_whole("\0\0\0\x08\x04\xd2\x16\x2f", 8),
@@ -70,8 +80,10 @@ TEST(other_protocols_are_known_at_once)
 
 TEST(words_that_no_method_begins_with_are_told_apart_whole)
 {
-    const char line[] = "FROB /x HTTP/1.1\r\n";
-    EXPECT_EQ(take_whole(line, sizeof(line) - 1), FLIGHT_HTTP);
+    static const char *const lines[] = {"FROB /x HTTP/1.1\r\n", "FROB evil.test:80 HTTP/1.1\r\n",
+                                        "MKCALENDAR s://evil.test/ HTTP/1.1\r\n"};
+    for (size_t i = 0; i < ARRAY_SIZE(lines); i++)
+        EXPECT_EQ(take_whole(lines[i], strlen(lines[i])), FLIGHT_HTTP);
 }
 
 TEST(H2_a_line_that_is_too_long_is_a_request)
@@ -84,6 +96,7 @@ TEST(H2_a_line_that_is_too_long_is_a_request)
     line[sizeof(line) - 1] = '\n';
     EXPECT_EQ(take_whole(line, sizeof(line)), FLIGHT_HTTP);
     EXPECT_EQ(take_bytes(line, sizeof(line)), FLIGHT_HTTP);
+    memcpy(line, "get", 3);
     line[100] = '\n';
     EXPECT_EQ(take_whole(line, sizeof(line)), FLIGHT_OTHER);
 }
