@@ -14,6 +14,7 @@ struct question {
     bool is_stream;
     struct dns_query query;
     char name[POLICY_NAME_MAX_BYTES + 1]; /* canonical */
+    char audit[POLICY_REASON_MAX_BYTES];  /* why a policy that only looks would deny it; or "" */
     size_t size;
     uint8_t message[GATEWAY_QUERY_MAX];
 };
@@ -48,6 +49,8 @@ static struct log_entry entry_of(const struct question *q)
     return (struct log_entry){.event = "dns",
                               .name = q->name[0] ? q->name : q->query.name,
                               .dns_type = type,
+                              .would_deny = q->audit[0],
+                              .reason = q->audit[0] ? q->audit : NULL,
                               .is_decision = true};
 }
 
@@ -79,7 +82,8 @@ static void answer_nothing(const struct question *q, const char *reason)
 {
     struct log_entry e = entry_of(q);
     e.is_allowed = !reason;
-    e.reason = reason;
+    e.would_deny &= e.is_allowed;
+    e.reason = reason ? reason : e.reason;
     log_write(&e);
     answer_code(q, DNS_NOERROR);
 }
@@ -87,6 +91,7 @@ static void answer_nothing(const struct question *q, const char *reason)
 static void limit(const struct question *q, const char *which)
 {
     struct log_entry e = entry_of(q);
+    e.would_deny = false;
     e.reason = which;
     log_write(&e);
     answer_code(q, DNS_SERVFAIL);
@@ -133,7 +138,8 @@ static void on_found(void *context, const struct dns_addresses *found)
                 : is_gone                      ? DNS_NXDOMAIN
                                                : DNS_NOERROR;
     e.is_allowed = !is_dropped;
-    e.reason = dropped.reason[0] ? dropped.reason : NULL;
+    e.would_deny &= e.is_allowed;
+    e.reason = dropped.reason[0] ? dropped.reason : e.reason;
     e.resolved = found;
     log_write(&e);
     if (!e.is_allowed)
@@ -224,10 +230,12 @@ static bool is_ever_given(uint16_t type)
     return type == DNS_TYPE_A || type == DNS_TYPE_AAAA || dns_type_is_copied(type);
 }
 
-static void judge(const struct question *q)
+static void judge(struct question *q)
 {
     struct policy_verdict v;
     policy_judge_query(gateway.policy, q->name, q->query.type, &v);
+    if (v.would_deny)
+        snprintf(q->audit, sizeof(q->audit), "%s", v.reason);
     if (v.action != POLICY_ALLOW && v.cause != POLICY_CAUSE_DNS_TYPE)
         refuse(q, v.reason, v.words);
     else if (v.action != POLICY_ALLOW)

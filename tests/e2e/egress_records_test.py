@@ -149,7 +149,10 @@ class Others(Records):
         self.assertEqual(self.decisions("dns")[-1]["error"], "EMSGSIZE")
 
     def test_an_audit_asks_for_all_but_what_is_no_data(self):
-        self.assertEqual(self.ask(("good.test", CAA), ("good.test", NULL), mode="audit"), [given(b"\0\5issueca.test"), EMPTY])
+        found = self.ask(("good.test", CAA), ("good.test", NULL), ("nowhere.test", TXT), ("good.test", HTTPS), mode="audit")
+        self.assertEqual(found, [given(b"\0\5issueca.test"), EMPTY, [3, 0, []], EMPTY])
+        self.assertEqual([(d["decision"], d.get("would_deny"), d.get("reason")) for d in self.decisions("dns")],
+                         [("allow", True, "dns_type"), ("deny", None, "dns_type"), ("allow", True, "dns_name"), ("allow", None, None)])
 
 
 class Messages(Records):
