@@ -19,7 +19,7 @@
 struct kept {
     struct list link;
     size_t size;
-    struct gateway_message message;
+    struct gateway_message message; /* so much of it */
 };
 
 static struct host_watch watch = {.fd = {-1}};
@@ -99,11 +99,11 @@ static int send_message(struct gateway_message *m)
     m->packet.version = GATEWAY_VERSION;
     if (list_is_empty(&kept) && try_send(m, size))
         return 0;
-    struct kept *k = malloc(sizeof(*k));
+    struct kept *k = malloc(offsetof(struct kept, message) + size);
     if (!k)
         return -ENOMEM;
     k->size = size;
-    k->message = *m;
+    memcpy(&k->message, m, size);
     list_append(&kept, &k->link);
     kept_count++;
     host_watch_change(&watch, EPOLLIN | EPOLLOUT);

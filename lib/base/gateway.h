@@ -4,8 +4,8 @@
  * one packet below per message, with its data behind it. Both ends hold the other for a stranger's:
  * a packet of another size, version or type is the end of the channel.
  *
- *   RESOLVE id, protocol, query     kernel: a name that is not the sandbox's own, or what is no query;
- *                                   over TCP an answer may be longer
+ *   RESOLVE id, protocol, query     kernel: a name that is not the sandbox's own, or what is no
+ *                                   query; over TCP the answer may be longer
  *   ANSWER id, answer               gateway: always one
  *
  *   CONNECT id, protocol,           kernel: a program wants to
