@@ -5,6 +5,7 @@
 #include "gateway/channel.h"
 #include "gateway/flow.h"
 #include "gateway/names.h"
+#include "gateway/route.h"
 #include "lib/base/map.h"
 
 #include <linux/tcp.h>
@@ -435,6 +436,7 @@ static bool is_still_allowed(const struct flow *f)
 void flows_recheck(void)
 {
     struct flow *f, *next;
+    route_tell();
     if (gateway.document->spares_live_flows)
         return;
     list_for_each_safe(f, next, &flows, link)

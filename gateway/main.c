@@ -250,7 +250,7 @@ int main(int count, char **words)
 {
     start(count, words);
     channel_send_ready();
-    route_start();
+    route_tell();
     run();
     flows_end();
     log_end();

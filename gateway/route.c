@@ -33,7 +33,7 @@ bool route_has_v6(void)
     return found;
 }
 
-void route_start(void)
+void route_tell(void)
 {
     has_v6 = look();
     channel_send_network(has_v6);

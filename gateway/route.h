@@ -8,8 +8,8 @@
 
 #include "lib/base/base.h"
 
-/* Tells the kernel for the first time. */
-void route_start(void);
+/* Tells the kernel: for the first time, or since there is another policy. */
+void route_tell(void);
 
 /* Looks anew, without a packet; tells the kernel when it has changed. */
 bool route_has_v6(void);

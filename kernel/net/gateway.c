@@ -230,6 +230,7 @@ static void take_message(const struct gateway_message *m, struct hostfd fd)
 {
     if (m->packet.type == GATEWAY_NETWORK) {
         has_v6 = m->packet.has_v6;
+        udp_outside_forget();
         hostfd_close(&fd);
         return;
     }

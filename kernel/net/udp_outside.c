@@ -338,6 +338,16 @@ int udp_outside_send(struct udp_socket *u, struct message *m, const struct threa
 
 /* ---- what the gateway says ---- */
 
+void udp_outside_forget(void)
+{
+    struct udp_peer *p, *next;
+    list_for_each_safe(p, next, &peers, all)
+    {
+        if (p->state == DENIED)
+            end_peer(p);
+    }
+}
+
 bool udp_outside_cut(uint64_t id)
 {
     struct udp_peer *p;

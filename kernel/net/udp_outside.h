@@ -36,6 +36,9 @@ void udp_outside_resume(struct udp_socket *u);
 /* Ends all peers but the one with this address (NULL: all). */
 void udp_outside_end(struct udp_socket *u, const struct inet_endpoint *but);
 
+/* What was denied is asked anew: there may be another policy. */
+void udp_outside_forget(void);
+
 /* The gateway has cut flow id. False: it is none of UDP. */
 bool udp_outside_cut(uint64_t id);
 

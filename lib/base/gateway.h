@@ -18,7 +18,8 @@
  *                                   is to be cut off. Of UDP with struct gateway_counts
  *
  *   NETWORK has_v6                  gateway: whether IPv6 leads anywhere. The first that the kernel
- *                                   reads, and again whenever that has changed
+ *                                   reads, and again whenever that, or the policy, has changed:
+ *                                   what was denied may be asked anew
  *
  * Of a flow that is open:
  *
