@@ -184,6 +184,20 @@ void outcome_note_failure(struct sandbox_outcome *o, int status, const char *tex
                  advice(o->exit_status));
 }
 
+void outcome_describe_casualty(const struct sandbox_limits *l, const struct end_facts *f, int pid,
+                               char *ret, size_t size)
+{
+    char limit[64];
+    sandbox_limit_format(LIMIT_MEMORY, l->value[LIMIT_MEMORY], limit, sizeof(limit));
+    if (f->is_at_limit)
+        snprintf(ret, size, "memory limit of %s reached, killed process %d: ", limit, pid);
+    else
+        snprintf(ret, size, "process %d was killed %s: ", pid,
+                 f->is_out_of_memory            ? "since the machine ran out of memory"
+                 : f->reason == CONTROL_BY_DISK ? "since the disk with its private files is full"
+                                                : "from outside of the sandbox");
+}
+
 void outcome_note_totals(struct sandbox_outcome *o, const struct control_packet *p)
 {
     o->wall_ns = p->wall_ns;

@@ -69,6 +69,10 @@ void outcome_note_exit(struct sandbox_outcome *o, const struct end_facts *f);
 /* The kernel process ended first. log: its last line, or "". */
 void outcome_note_kernel(struct sandbox_outcome *o, const struct end_facts *f, const char *log);
 
+/* Another process than the main one has ended: the beginning of a line, which its name follows. */
+void outcome_describe_casualty(const struct sandbox_limits *l, const struct end_facts *f, int pid,
+                               char *ret, size_t size);
+
 /* What the kernel process counted, in a packet that has it. */
 void outcome_note_totals(struct sandbox_outcome *o, const struct control_packet *p);
 

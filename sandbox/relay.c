@@ -3,6 +3,8 @@
 
 /* So that what becomes of one piece fits into the buffer. */
 #define SHOWN_PIECE_BYTES (4 * 1024)
+/* What becomes of one piece when it is all secrets, and what was kept back before it. */
+#define SCRUBBED_MAX_BYTES (16 * 1024 * 1024)
 _Static_assert(TEXT_SHOWN_MAX_BYTES(SHOWN_PIECE_BYTES) <= RELAY_BUFFER_BYTES, "a piece fits");
 
 int relay_init(struct relay *r, int source, int sink, relay_take_fn take, void *userdata)
@@ -28,13 +30,24 @@ int relay_init_own(struct relay *r, int source, int sink)
 
 void relay_show(struct relay *r, const struct text_style *style)
 {
-    text_shown_init(&r->shown, style);
+    if (style)
+        text_shown_init(&r->shown, style);
+}
+
+void relay_scrub(struct relay *r, struct scrubber *s)
+{
+    if (!s)
+        return;
+    r->scrubber = s;
+    r->scrubbed = BUF_INIT(SCRUBBED_MAX_BYTES);
+    scrub_stream_begin(&r->scrub, s, r->take == NULL);
 }
 
 void relay_done(struct relay *r)
 {
     outlet_close(&r->sink);
     free(r->data);
+    buf_done(&r->scrubbed);
     *r = (struct relay){.source = -1, .sink = OUTLET_CLOSED, .done = true};
 }
 
@@ -55,42 +68,95 @@ static void relay_finish(struct relay *r, int error)
     r->start = r->end = 0;
 }
 
+/* A piece of what comes next, for people. */
+static void relay_show_piece(struct relay *r, const char *piece, size_t size)
+{
+    r->start = 0;
+    r->end = text_shown_feed(&r->shown, piece, size, r->data);
+}
+
+/* Puts into data, which is empty, what is to be written next. False: there is nothing. */
+static bool relay_refill(struct relay *r)
+{
+    if (r->scrubbed.size > 0) {
+        size_t size = MIN(r->scrubbed.size, (size_t)SHOWN_PIECE_BYTES);
+        if (r->shown.style) {
+            relay_show_piece(r, r->scrubbed.data, size);
+        } else {
+            memcpy(r->data, r->scrubbed.data, size);
+            r->start = 0;
+            r->end = size;
+        }
+        buf_consume(&r->scrubbed, size);
+        return true;
+    }
+    if (!r->is_source_over || !r->shown.style || r->is_shown_over)
+        return false;
+    r->is_shown_over = true;
+    r->start = 0;
+    r->end = text_shown_end(&r->shown, r->data);
+    return true;
+}
+
 static void relay_drain(struct relay *r, bool polled)
 {
-    while (!r->done && r->start < r->end) {
-        ssize_t n = outlet_write(&r->sink, r->data + r->start, r->end - r->start, polled);
-        if (n == -EAGAIN)
-            return;
-        if (n < 0)
-            relay_finish(r, (int)n);
-        else
-            r->start += (size_t)n;
-        polled = false;
-    }
+    do {
+        while (!r->done && r->start < r->end) {
+            ssize_t n = outlet_write(&r->sink, r->data + r->start, r->end - r->start, polled);
+            if (n == -EAGAIN)
+                return;
+            if (n < 0)
+                relay_finish(r, (int)n);
+            else
+                r->start += (size_t)n;
+            polled = false;
+        }
+    } while (!r->done && relay_refill(r));
     if (r->is_source_over && !r->done)
         relay_finish(r, 0);
 }
 
-/* As read(2), into data; what is shown may be nothing yet. */
-static ssize_t relay_read(struct relay *r)
+/* What was scrubbed goes on. error: of the scrubbing; nothing may go on unsearched. */
+static void relay_pass_on(struct relay *r, int error)
 {
-    char piece[SHOWN_PIECE_BYTES];
-    bool is_shown = r->shown.style != NULL;
-    ssize_t n = is_shown ? read(r->source, piece, sizeof(piece))
-                         : read(r->source, r->data, RELAY_BUFFER_BYTES);
-    r->start = 0;
-    r->end = n > 0 ? (size_t)n : 0;
-    if (is_shown && n > 0)
-        r->end = text_shown_feed(&r->shown, piece, (size_t)n, r->data);
-    return n;
+    if (error < 0) {
+        relay_finish(r, error);
+        return;
+    }
+    if (r->take && r->scrubbed.size > 0) {
+        r->take(r->userdata, r->scrubbed.data, r->scrubbed.size);
+        buf_reset(&r->scrubbed);
+    }
+    relay_drain(r, false);
 }
 
 static void relay_end_source(struct relay *r)
 {
     r->is_source_over = true;
-    if (r->shown.style)
-        r->end = text_shown_end(&r->shown, r->data);
-    relay_drain(r, false);
+    r->start = r->end = 0;
+    relay_pass_on(r, r->scrubber ? scrub_stream_end(&r->scrub, &r->scrubbed) : 0);
+}
+
+static void relay_take_piece(struct relay *r, const char *piece, size_t size)
+{
+    if (r->scrubber)
+        relay_pass_on(r, scrub_stream_take(&r->scrub, piece, size, &r->scrubbed));
+    else
+        relay_show_piece(r, piece, size);
+}
+
+/* Pieces are small where more may become of them, else a buffer is read at once. */
+static ssize_t relay_read(struct relay *r)
+{
+    char piece[SHOWN_PIECE_BYTES];
+    bool is_changed = r->shown.style || r->scrubber;
+    ssize_t n = is_changed ? read(r->source, piece, sizeof(piece))
+                           : read(r->source, r->data, RELAY_BUFFER_BYTES);
+    r->start = 0;
+    r->end = n > 0 && !is_changed ? (size_t)n : 0;
+    if (is_changed && n > 0)
+        relay_take_piece(r, piece, (size_t)n);
+    return n;
 }
 
 static void relay_fill(struct relay *r)
@@ -104,6 +170,8 @@ static void relay_fill(struct relay *r)
         return;
     }
     r->total_bytes += (uint64_t)n;
+    if (r->scrubber)
+        return;
     if (r->take) {
         r->end = 0;
         r->take(r->userdata, r->data, (size_t)n);

@@ -13,12 +13,16 @@
  * A sink that people look at may get the bytes as text that is safe to show; what that holds back
  * comes at the end of the source.
  *
+ * With secrets in the sandbox the bytes are searched for them first (sandbox/scrubber.h); what the
+ * search has done with is in `scrubbed`, and nothing is read while that is not empty either.
+ *
  * Owns nothing: whoever made the descriptors closes them, when `done`.
  */
 #pragma once
 
 #include "lib/text/shown.h"
 #include "sandbox/outlet.h"
+#include "sandbox/scrubber.h"
 
 #include <poll.h>
 
@@ -33,9 +37,13 @@ struct relay {
     void *userdata;
     char *data; /* RELAY_BUFFER_BYTES */
     size_t start, end;
-    struct text_shown shown; /* when style is set: what data is made of */
-    bool is_source_over;     /* DONE when the sink has taken the rest */
-    uint64_t total_bytes;    /* that were read */
+    struct text_shown shown;   /* when style is set: what data is made of */
+    bool is_shown_over;        /* its end is in data */
+    struct scrubber *scrubber; /* NULL: nothing is searched for */
+    struct scrub_stream scrub;
+    struct buf scrubbed;
+    bool is_source_over;  /* DONE when the sink has taken the rest */
+    uint64_t total_bytes; /* that were read */
     bool done;
     int error; /* negative errno of the sink; 0 at the end of the source */
 };
@@ -43,8 +51,12 @@ struct relay {
 /* sink: a descriptor to write to; or -1, and take is called with everything. 0 or -ENOMEM. */
 int relay_init(struct relay *r, int source, int sink, relay_take_fn take, void *userdata);
 
-/* From now on the sink gets what comes as text in that style, which is borrowed. */
+/* From now on the sink gets what comes as text in that style, which is borrowed; NULL: as it is. */
 void relay_show(struct relay *r, const struct text_style *style);
+
+/* From now on what comes is relieved of secrets, before it is shown. s is borrowed; NULL:
+ * there are none. */
+void relay_scrub(struct relay *r, struct scrubber *s);
 
 /* For a sink that is one of our own, non-blocking descriptors. */
 int relay_init_own(struct relay *r, int source, int sink);

@@ -79,6 +79,7 @@ struct run {
     int input_left; /* reading end of the program's input, to count what it left; -1 */
     struct relay input, output, errors, log;
     struct notices notices;
+    struct scrubber *scrubber; /* NULL: there are no secrets */
     struct signals signals;
     struct decisions decisions;
     struct updates updates;
@@ -339,21 +340,15 @@ static void note_exit(struct run *r, const struct control_packet *p)
 /* Another process than the main one: the sandbox lives on, and somebody may wonder. */
 static void note_casualty(struct run *r, const struct control_packet *p, const char *name)
 {
-    char limit[64], line[256];
-    bool is_at_limit = p->reason == CONTROL_BY_MEMORY;
-    bool is_out_of_memory = is_at_limit || (p->reason == CONTROL_BY_HOST &&
-                                            place_ran_out_of_memory(&r->place, &is_at_limit));
-    if (is_at_limit)
+    char line[256];
+    struct end_facts facts = {.reason = (enum control_reason)p->reason,
+                              .is_at_limit = p->reason == CONTROL_BY_MEMORY};
+    facts.is_out_of_memory =
+        facts.is_at_limit ||
+        (p->reason == CONTROL_BY_HOST && place_ran_out_of_memory(&r->place, &facts.is_at_limit));
+    if (facts.is_at_limit)
         r->outcome->memory_kills++;
-    sandbox_limit_format(LIMIT_MEMORY, r->spec->limits.value[LIMIT_MEMORY], limit, sizeof(limit));
-    if (is_at_limit)
-        snprintf(line, sizeof(line), "memory limit of %s reached, killed process %d: ", limit,
-                 p->value);
-    else
-        snprintf(line, sizeof(line), "process %d was killed %s: ", p->value,
-                 is_out_of_memory               ? "since the machine ran out of memory"
-                 : p->reason == CONTROL_BY_DISK ? "since the disk with its private files is full"
-                                                : "from outside of the sandbox");
+    outcome_describe_casualty(&r->spec->limits, &facts, p->value, line, sizeof(line));
     notices_say(&r->notices, line, name, p->text_size);
 }
 
@@ -376,9 +371,10 @@ static void note_denied(struct run *r, const struct control_packet *p, const cha
 }
 
 /* An updates_line_fn. */
-static void take_decision(void *userdata, const char *line, size_t size)
+static void take_decision(void *userdata, const char *text, size_t size)
 {
     struct run *r = userdata;
+    const char *line = scrubber_replace(r->scrubber, text, &size);
     if (decisions_add(&r->decisions, line, size) && r->io->take_decision)
         r->io->take_decision(r->io->decision_userdata, line, size);
 }
@@ -439,8 +435,7 @@ static void read_control(struct run *r)
         ssize_t n = recv(r->sandbox->control, &u, sizeof(u), MSG_DONTWAIT | MSG_TRUNC);
         if (n < 0 && (errno == EAGAIN || errno == EINTR))
             return;
-        /* Told once, before what is still there to be read: we wrote to a kernel that was ending.
-         */
+        /* Told once, before what is still to be read: we wrote to a kernel that was ending. */
         if (n < 0 && errno == ECONNRESET)
             continue;
         if (n <= 0) {
@@ -450,7 +445,12 @@ static void read_control(struct run *r)
         if ((size_t)n < sizeof(u.packet) || (size_t)n > sizeof(u) ||
             u.packet.text_size != (size_t)n - sizeof(u.packet))
             continue;
-        on_packet(r, &u.packet, u.bytes + sizeof(u.packet));
+        size_t size = u.packet.text_size;
+        const char *text = u.bytes + sizeof(u.packet);
+        if (u.packet.type != CONTROL_COPIED)
+            text = scrubber_replace(r->scrubber, text, &size);
+        u.packet.text_size = (uint32_t)size;
+        on_packet(r, &u.packet, text);
     }
 }
 
@@ -613,10 +613,11 @@ static int open_streams(struct run *r)
         error = relay_init(&r->errors, s->errors, io->errors, io->take_errors, io->errors_userdata);
     if (error == 0)
         error = relay_init(&r->log, s->log, -1, notices_take_log, &r->notices);
-    if (io->output_style)
-        relay_show(&r->output, io->output_style);
-    if (io->errors_style)
-        relay_show(&r->errors, io->errors_style);
+    relay_show(&r->output, io->output_style);
+    relay_show(&r->errors, io->errors_style);
+    relay_scrub(&r->output, r->scrubber);
+    relay_scrub(&r->errors, r->scrubber);
+    relay_scrub(&r->log, r->scrubber);
     return error;
 }
 
@@ -646,17 +647,10 @@ static void note_kernel_end(struct run *r)
     outcome_note_kernel(r->outcome, &facts, r->notices.last_line);
 }
 
-static int64_t timeval_ns(struct timeval t)
-{
-    return t.tv_sec * NSEC_PER_SEC + t.tv_usec * NSEC_PER_USEC;
-}
-
 static void finish_outcome(struct run *r)
 {
     struct sandbox_outcome *o = r->outcome;
-    /* Its tasks are reaped by the host, so that this is the kernel process's own. */
-    const struct rusage *usage = &r->sandbox->usage;
-    o->kernel_ns = timeval_ns(usage->ru_utime) + timeval_ns(usage->ru_stime);
+    o->kernel_ns = sandbox_kernel_ns(r->sandbox);
     if (!r->has_totals)
         o->wall_ns = now_ns() - r->start_ns;
     if (!r->has_outcome && !r->is_ended_by_us)
@@ -685,6 +679,7 @@ static void run_done(struct run *r)
     relay_done(&r->output);
     relay_done(&r->errors);
     relay_done(&r->log);
+    scrubber_free(r->scrubber);
     notices_done(&r->notices);
     signals_restore(&r->signals);
 }
@@ -721,6 +716,8 @@ static int start(struct run *r, struct sandbox_error *e)
 {
     struct sandbox_outcome *o = r->outcome;
     int error = decisions_open(&r->decisions, &r->place.registry, e);
+    if (error == 0)
+        error = scrubber_new(r->spec, &r->scrubber, e);
     if (error == 0)
         error = sandbox_start(r->spec, &r->place, &r->sandbox, e);
     if (error == -ENOSYS && place_forgo_unified(&r->place))

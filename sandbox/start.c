@@ -294,6 +294,17 @@ void sandbox_reap(struct sandbox *s)
     s->pid = 0;
 }
 
+static int64_t timeval_ns(struct timeval t)
+{
+    return t.tv_sec * NSEC_PER_SEC + t.tv_usec * NSEC_PER_USEC;
+}
+
+/* Its tasks are reaped by the host, so that they are not in this. */
+int64_t sandbox_kernel_ns(const struct sandbox *s)
+{
+    return timeval_ns(s->usage.ru_utime) + timeval_ns(s->usage.ru_stime);
+}
+
 void sandbox_free(struct sandbox *s)
 {
     if (!s)

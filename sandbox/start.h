@@ -54,6 +54,9 @@ void sandbox_kill(struct sandbox *s);
 /* Waits for the end of the kernel process (pidfd is readable) and notes wait_status and usage. */
 void sandbox_reap(struct sandbox *s);
 
+/* Processor time of the kernel process itself, once it was waited for. */
+int64_t sandbox_kernel_ns(const struct sandbox *s);
+
 /* Kills and waits when it still runs; closes and frees everything. NULL is fine. */
 void sandbox_free(struct sandbox *s);
 

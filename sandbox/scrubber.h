@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Keeps the values of a sandbox's secrets out of what comes back from it. The gateway takes them
+ * out of answers already; a server can hand one over in a form that it does not know, and a program
+ * put it together. So output is searched once more, in the forms of lib/secret/secrets.h: each is
+ * replaced by the placeholder in the same form. Values whose "scrub" is "off" are left alone.
+ *
+ * However the bytes of a stream are cut, no value comes out whole. What may be the beginning of one
+ * is kept back until the next bytes or the end decide; but where somebody may wait for it, the
+ * first SCRUB_EARLY_BYTES of it come out at once: a prompt does not wait for a key that begins as
+ * it ends. There is no time after which more comes: who writes slowly enough would get all of it
+ * out.
+ *
+ * A program that knows a value can always say it in another way: no boundary, but a net.
+ */
+#pragma once
+
+#include "lib/secret/secrets.h"
+#include "sandbox/spec.h"
+
+#define SCRUB_EARLY_BYTES 3
+
+struct scrubber;
+
+/* For the secrets of s, loaded (sandbox/secrets.h). 0 and *ret, NULL when there are none; negative
+ * errno and the sentence. */
+int scrubber_new(const struct sandbox_spec *s, struct scrubber **ret, struct sandbox_error *e);
+
+/* No stream is used any more. NULL is fine. */
+void scrubber_free(struct scrubber *s);
+
+struct scrub_stream {
+    struct secrets_scrub scrub;
+    size_t early_max;
+    size_t early; /* bytes that are kept back, but have come out */
+};
+
+/* scrubber: borrowed to the end. is_awaited: nobody minds how late the last bytes are, if false. */
+void scrub_stream_begin(struct scrub_stream *s, struct scrubber *scrubber, bool is_awaited);
+
+/* Appends to out what may come out now. 0; -ENOMEM, -E2BIG: the stream can't go on. */
+int scrub_stream_take(struct scrub_stream *s, const void *data, size_t size, struct buf *out);
+int scrub_stream_end(struct scrub_stream *s, struct buf *out);
+
+/*
+ * One text at once, whole: what becomes of it, and *size. Borrowed until the next one; text itself
+ * when s is NULL, nothing when memory runs out.
+ */
+const char *scrubber_replace(struct scrubber *s, const char *text, size_t *size);

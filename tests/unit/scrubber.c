@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sandbox/relay.h"
+#include "sandbox/scrubber.h"
+#include "sandbox/secrets.h"
+#include "tests/harness/harness.h"
+
+#include <fcntl.h>
+
+#define VALUE  "ghp_aB3dE5gH7jK9mN1pQ3sT5vW7yZ9bC1dE3fG5"
+#define BASE64 "Z2hwX2FCM2RFNWdIN2pLOW1OMXBRM3NUNXZXN3laOWJDMWRFM2ZHNQ"
+#define OTHER  "correct horse/battery"
+
+#define DOCUMENT                                               \
+    "{\"version\":1,\"secrets\":{"                             \
+    "\"A\":{\"source\":{\"literal\":\"" VALUE                  \
+    "\"},\"env\":[\"A\"],\"allow\":{\"hosts\":[\"a.test\"]}}," \
+    "\"B\":{\"source\":{\"literal\":\"" OTHER                  \
+    "\"},\"env\":[\"B\"],\"allow\":{\"hosts\":[\"a.test\"]}}}}"
+
+static struct sandbox_spec spec;
+static struct sandbox_error error;
+
+static struct scrubber *new_scrubber(void)
+{
+    struct scrubber *s = NULL;
+    spec.policy = strdup(DOCUMENT);
+    ASSERT_EQ(sandbox_secrets_load(&spec, &error), 0);
+    ASSERT_EQ(scrubber_new(&spec, &s, &error), 0);
+    ASSERT_TRUE(s != NULL);
+    return s;
+}
+
+static void free_scrubber(struct scrubber *s)
+{
+    scrubber_free(s);
+    sandbox_spec_done(&spec);
+}
+
+static const char *placeholder(const char *name)
+{
+    const char *text = strv_env_get(&spec.env, name);
+    ASSERT_TRUE(text != NULL);
+    return text;
+}
+
+/* What comes of text in pieces of those sizes, which are taken in turn. */
+static void scrub(struct scrubber *s, const char *text, bool is_awaited, const size_t sizes[2],
+                  struct buf *out)
+{
+    struct scrub_stream stream;
+    size_t left = strlen(text);
+    buf_reset(out);
+    scrub_stream_begin(&stream, s, is_awaited);
+    for (int i = 0; left > 0; i ^= 1) {
+        size_t size = MIN(sizes[i], left);
+        ASSERT_EQ(scrub_stream_take(&stream, text, size, out), 0);
+        text += size;
+        left -= size;
+    }
+    ASSERT_EQ(scrub_stream_end(&stream, out), 0);
+}
+
+static void expect_scrubbed(struct scrubber *s, const char *text, const char *expected)
+{
+    struct buf out = BUF_INIT(1 << 20);
+    for (size_t a = 1; a <= strlen(text); a++)
+        for (size_t b = 1; b <= 7; b += 3) {
+            const size_t sizes[2] = {a, b};
+            scrub(s, text, false, sizes, &out);
+            EXPECT_STR(out.data ? out.data : "", expected);
+            scrub(s, text, true, sizes, &out);
+            EXPECT_EQ(out.size, strlen(expected));
+            EXPECT_TRUE(!strstr(out.data, VALUE) && !strstr(out.data, OTHER) &&
+                        !strstr(out.data, BASE64));
+        }
+    buf_done(&out);
+}
+
+TEST(a_value_never_comes_out_however_it_is_cut)
+{
+    struct scrubber *s = new_scrubber();
+    char text[512], expected[512];
+    snprintf(text, sizeof(text), "<%s|%s>\n%s%s", VALUE, OTHER, VALUE, VALUE);
+    snprintf(expected, sizeof(expected), "<%s|%s>\n%s%s", placeholder("A"), placeholder("B"),
+             placeholder("A"), placeholder("A"));
+    expect_scrubbed(s, text, expected);
+    free_scrubber(s);
+}
+
+TEST(beginnings_of_values_come_out_in_the_end)
+{
+    struct scrubber *s = new_scrubber();
+    expect_scrubbed(s, "ghp_aB3dE5g", "ghp_aB3dE5g");
+    expect_scrubbed(s, "ghp_ghp_aB3dE5gH7jK ghp", "ghp_ghp_aB3dE5gH7jK ghp");
+    expect_scrubbed(s, "ccorrect horse/batter!", "ccorrect horse/batter!");
+    expect_scrubbed(s, "", "");
+    free_scrubber(s);
+}
+
+TEST(other_forms_are_found_too)
+{
+    struct scrubber *s = new_scrubber();
+    struct buf out = BUF_INIT(1 << 20);
+    static const char *const forms[] = {BASE64, "correct%20horse%2Fbattery",
+                                        "correct+horse%2Fbattery", "correct horse\\/battery",
+                                        "636f727265637420686f7273652f62617474657279"};
+    for (size_t i = 0; i < ARRAY_SIZE(forms); i++)
+        for (size_t size = 1; size < strlen(forms[i]); size++) {
+            const size_t sizes[2] = {size, 1};
+            scrub(s, forms[i], true, sizes, &out);
+            EXPECT_TRUE(!strstr(out.data, forms[i]));
+        }
+    buf_done(&out);
+    free_scrubber(s);
+}
+
+/* Who is slow gets no more of it than the first bytes. */
+TEST(only_the_first_bytes_come_before_it_is_decided)
+{
+    struct scrubber *s = new_scrubber();
+    struct buf out = BUF_INIT(1 << 20);
+    struct scrub_stream stream;
+    scrub_stream_begin(&stream, s, true);
+    ASSERT_EQ(scrub_stream_take(&stream, "Password: g", 11, &out), 0);
+    EXPECT_STR(out.data, "Password: g");
+    for (size_t i = 1; i + 1 < strlen(VALUE); i++)
+        ASSERT_EQ(scrub_stream_take(&stream, VALUE + i, 1, &out), 0);
+    EXPECT_STR(out.data, "Password: ghp");
+    ASSERT_EQ(scrub_stream_take(&stream, "!", 1, &out), 0);
+    EXPECT_EQ(out.size, strlen("Password: ") + strlen(VALUE));
+    buf_reset(&out);
+    scrub_stream_begin(&stream, s, false);
+    ASSERT_EQ(scrub_stream_take(&stream, "Password: g", 11, &out), 0);
+    EXPECT_STR(out.data, "Password: ");
+    buf_done(&out);
+    free_scrubber(s);
+}
+
+TEST(texts_are_replaced_whole)
+{
+    struct scrubber *s = new_scrubber();
+    size_t size = strlen("x" VALUE);
+    const char *text = scrubber_replace(s, "x" VALUE, &size);
+    EXPECT_EQ(size, strlen(placeholder("A")) + 1);
+    EXPECT_TRUE(!memcmp(text + 1, placeholder("A"), size - 1));
+    size = 3;
+    EXPECT_STR(scrubber_replace(NULL, "abc", &size), "abc");
+    EXPECT_EQ(size, 3u);
+    free_scrubber(s);
+}
+
+TEST(without_secrets_there_is_no_scrubber)
+{
+    struct sandbox_spec none = {0};
+    struct scrubber *s = (struct scrubber *)&none;
+    ASSERT_EQ(scrubber_new(&none, &s, &error), 0);
+    EXPECT_TRUE(s == NULL);
+    struct relay r;
+    ASSERT_EQ(relay_init(&r, -1, -1, NULL, NULL), 0);
+    relay_scrub(&r, NULL);
+    EXPECT_TRUE(r.scrubber == NULL);
+    relay_done(&r);
+}
+
+static void step(struct relay *r)
+{
+    struct pollfd p[2] = {{.fd = r->source, .events = relay_source_events(r)},
+                          {.fd = r->sink.fd, .events = relay_sink_events(r)}};
+    poll(p, 2, 0);
+    relay_step(r, p[0].events ? p[0].revents : 0, p[1].events ? p[1].revents : 0);
+}
+
+/* More than a pipe holds, to a reader who comes late, and the end of what is shown behind it. */
+static void relay_much(const struct text_style *style)
+{
+    struct scrubber *s = new_scrubber();
+    struct relay r;
+    struct buf got = BUF_INIT(1 << 24);
+    int in[2], out[2];
+    char piece[70000];
+    size_t sent = 0, total = 3000;
+    ASSERT_EQ(pipe2(in, O_NONBLOCK), 0);
+    ASSERT_EQ(pipe2(out, O_NONBLOCK), 0);
+    ASSERT_EQ(relay_init(&r, in[0], out[1], NULL, NULL), 0);
+    relay_show(&r, style);
+    relay_scrub(&r, s);
+    while (!r.done) {
+        for (; sent < total && write(in[1], VALUE "\n", strlen(VALUE) + 1) > 0; sent++)
+            ;
+        if (sent == total && in[1] >= 0 && write(in[1], "ghp_aB3", 7) == 7) {
+            close(in[1]);
+            in[1] = -1;
+        }
+        for (int i = 0; i < 100; i++)
+            step(&r);
+        ssize_t n = read(out[0], piece, sizeof(piece));
+        if (n > 0)
+            buf_append(&got, piece, (size_t)n);
+    }
+    for (ssize_t n; relay_done(&r), (n = read(out[0], piece, sizeof(piece))) > 0;)
+        buf_append(&got, piece, (size_t)n);
+    EXPECT_TRUE(!strstr(got.data, "ghp_aB3d"));
+    size_t lines = 0;
+    for (const char *at = got.data; (at = strstr(at, placeholder("A"))) != NULL; at++)
+        lines++;
+    EXPECT_EQ(lines, total);
+    EXPECT_TRUE(strstr(got.data, "\nghp_aB3") != NULL);
+    buf_done(&got);
+    free_scrubber(s);
+}
+
+TEST(a_relay_scrubs_what_it_carries)
+{
+    relay_much(NULL);
+}
+
+TEST(a_relay_scrubs_before_it_shows)
+{
+    relay_much(&text_style_plain);
+}
