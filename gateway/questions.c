@@ -9,6 +9,8 @@
 
 #include <stdio.h>
 
+#define NAMES_PERIOD_NS (60 * NSEC_PER_SEC) /* dns.max_unique_names is of a minute */
+
 struct question {
     uint64_t id;
     bool is_stream;
@@ -22,7 +24,8 @@ struct question {
 _Static_assert(DNS_ANSWER_MAX <= GATEWAY_DATA_MAX, "an answer is the data of one message");
 
 static struct rate rate;
-static struct map names; /* that were looked up, as hashes */
+static struct map names; /* that were looked up since names_since_ns, as hashes */
+static int64_t names_since_ns;
 
 static void answer(const struct question *q, const struct dns_answer *a)
 {
@@ -153,10 +156,15 @@ static void on_found(void *context, const struct dns_addresses *found)
     free(q);
 }
 
-/* False when it is one more than the policy allows a sandbox to ask for. */
+/* False when it is one more than the policy allows a sandbox to ask for in a minute. */
 static bool is_known_or_fits(const char *name)
 {
     uint64_t key = map_hash_bytes(name, strlen(name));
+    int64_t now = gateway_now_ns();
+    if (now - names_since_ns >= NAMES_PERIOD_NS) {
+        map_done(&names);
+        names_since_ns = now;
+    }
     if (map_get(&names, key))
         return true;
     return names.count < gateway.document->dns.max_unique_names &&
