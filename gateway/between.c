@@ -7,6 +7,7 @@
  *     |                               +-- allowed, and not dialled yet: dial.c, then
  *     |                               +-- allowed --> HANDING_OVER --> the kernel has it
  *     |                               |           +-> PASSING, where bytes are counted (budget.h)
+ *     |                               |               or the first line can become a request
  *     |                               +-- to be looked into --> RELAYING, to its end: relay.c
  *     +-- what the peer says goes through meanwhile, since some protocols begin there; what the
  *         program says waits for the verdict
@@ -40,11 +41,13 @@ struct between {
     enum stage stage;
     struct watch guest;
     struct flight flight;
+    struct flight_line line; /* of PASSING: the first one */
+    bool has_open_line;
     struct relay *relay; /* of RELAYING */
     struct buf to_guest, to_peer;
     bool guest_ended, peer_ended;          /* said their last */
     bool told_guest_end, told_peer_end;    /* heard that from us */
-    bool guest_is_gone;                    /* heard ours; closed altogether */
+    bool guest_is_gone;                    /* closed altogether */
     int64_t until_ns;                      /* of the stage; INT64_MAX: none */
     int64_t guest_since_ns, peer_since_ns; /* what waits has not got on; 0: nothing waits */
     uint64_t guest_tx, guest_rx;
@@ -129,7 +132,7 @@ static void time_out(struct between *b)
     e.is_decision = true;
     e.reason = "limit:first_flight";
     log_write(&e);
-    log_denial(&e, "what it said first did not come to an end in time");
+    log_denial(&e, "what it said first did not come to an end");
     flow_cut(b->flow);
 }
 
@@ -171,13 +174,44 @@ static void dial_for(struct flow *f, const struct policy_verdict *v)
 
 static void hand_over(struct between *b)
 {
-    b->stage = budget_is_set() ? PASSING : HANDING_OVER;
+    const struct buf *first = &b->flight.bytes;
+    b->has_open_line = b->flight.kind == FLIGHT_OTHER && b->flight.is_open && !b->guest_ended &&
+                       flight_line_take(&b->line, first->data, first->size) == FLIGHT_MORE;
+    b->stage = budget_is_set() || b->has_open_line ? PASSING : HANDING_OVER;
     b->until_ns = INT64_MAX;
-    buf_append(&b->to_peer, b->flight.bytes.data, b->flight.bytes.size);
+    buf_append(&b->to_peer, first->data, first->size);
     flight_done(&b->flight);
     flight_init(&b->flight);
     if (b->stage == HANDING_OVER)
         channel_send_stop(b->flow->id);
+}
+
+/* A request that would pass unread, as what came of it first could be anything. */
+static void deny_late_request(struct between *b)
+{
+    struct log_entry e = flow_log_entry(b->flow, "connect");
+    e.is_decision = true;
+    e.reason = "malformed";
+    log_write(&e);
+    log_denial(&e, "a request whose method is no usual one has to come with its whole line");
+    flow_cut(b->flow);
+}
+
+/* False: it is a request, and b may be gone. */
+static bool go_on_with_line(struct between *b, const char *data, size_t size)
+{
+    enum flight_kind kind = flight_line_take(&b->line, data, size);
+    if (kind == FLIGHT_HTTP) {
+        deny_late_request(b);
+        return false;
+    }
+    b->has_open_line = kind == FLIGHT_MORE;
+    /* Who has heard an end is not handed over any more. */
+    if (!b->has_open_line && !budget_is_set() && !b->told_guest_end) {
+        b->stage = HANDING_OVER;
+        channel_send_stop(b->flow->id);
+    }
+    return true;
 }
 
 static void conflict(struct policy_verdict *v)
@@ -338,11 +372,15 @@ static void take_from_guest(struct between *b, const char *data, size_t size)
         return;
     }
     if (b->stage == HANDING_OVER || b->stage == PASSING) {
-        buf_append(&b->to_peer, data, size);
+        if (!b->has_open_line || go_on_with_line(b, data, size))
+            buf_append(&b->to_peer, data, size);
         return;
     }
     bool is_first = b->flight.bytes.size == 0;
-    if (flight_take(&b->flight, data, size) != FLIGHT_MORE)
+    enum flight_kind kind = flight_take(&b->flight, data, size);
+    if (b->flight.bytes.failed)
+        time_out(b); /* more than a first flight has, or than there is memory for */
+    else if (kind != FLIGHT_MORE)
         judge(b);
     else if (is_first)
         b->until_ns =
@@ -595,6 +633,11 @@ static bool step(struct between *b)
     send_to_peer(b);
     if (f->between == b)
         send_to_guest(b);
+    /* Memory ran out: with a piece missing it is not what was said any more. */
+    if (f->between == b && (b->to_guest.failed || b->to_peer.failed)) {
+        flow_cut_for(f, "limit:memory");
+        return false;
+    }
     /* What was sent makes room for what the relay still holds. */
     return f->between == b && (has_moved || b->to_guest.size + b->to_peer.size < waiting);
 }
