@@ -54,18 +54,21 @@ class Inspect(egress_test.Egress):
         if not hasattr(net, "is_trusted"):
             net.is_trusted = True
             with open("/etc/ssl/certs/ca-certificates.crt", encoding="utf-8") as f:
-                net.show(os.path.dirname(self.folder), "roots.pem", "/etc/ssl/certs/ca-certificates.crt", f.read() + net.root)
+                net.show(net.folder, "roots.pem", "/etc/ssl/certs/ca-certificates.crt", f.read() + net.root)
 
     def python(self, code, *options, **rest):
         return super().python(CLIENT + (code if "print" in code else f"print(json.dumps({code}))"), *options, **rest)
 
 
 class Hello(Inspect):
-    """TLS passes through; the name in its hello counts."""
+    """TLS passes through; the name in its hello counts. A connection without a name is waited for, however slow we are."""
+    RULES = domain("good.test", "*.good.test"),
+    LONG = {"nameless_wait_ms": 10000}
 
     def test_a1_a2_a10_the_hello_says_where_to(self):
         found = self.python(f"[greet('{EVIL}', 'api.good.test'), look('api.good.test'), greet('{GOOD}', 'api.good.test'), "
-                            f"greet('{GOOD}', 'evil.test'), greet('{EVIL}', 'evil.test'), greet('{EVIL}', None)]")
+                            f"greet('{GOOD}', 'evil.test'), greet('{EVIL}', 'evil.test'), greet('{EVIL}', None)]",
+                            *self.policy(*self.RULES, limits=self.LONG))
         denied = "TLSV1_ALERT_ACCESS_DENIED"
         self.assertEqual(found, [f"{GOOD} /hello", [GOOD], f"{GOOD} /hello", denied, denied, denied])
         self.assertEqual(self.came_in()["connections"], [f"{GOOD}:443"] * 3)
@@ -96,7 +99,7 @@ while True:
 s.sendall(o.read())
 print(json.dumps(t.version()))
 """
-        self.assertEqual(self.python(code), "TLSv1.3")
+        self.assertEqual(self.python(code, *self.policy(*self.RULES, limits=self.LONG)), "TLSv1.3")
         self.assertEqual(self.came_in()["connections"], [f"{GOOD}:443"])
 
     def test_c5_c6_each_request_in_the_clear_is_judged(self):
