@@ -17,10 +17,12 @@ void flight_done(struct flight *f)
 
 /* ---- HTTP ---- */
 
-static const char *const methods[] = {
-    "GET",   "HEAD",     "POST",      "PUT",   "DELETE", "CONNECT", "OPTIONS", "TRACE",
-    "PATCH", "PROPFIND", "PROPPATCH", "MKCOL", "COPY",   "MOVE",    "LOCK",    "UNLOCK",
-    "QUERY", "REPORT",   "SEARCH",    "MERGE", "LINK",   "UNLINK",  "PURGE",   "SUBSCRIBE",
+static const char *const methods[] =
+    {
+        "GET",    "HEAD",   "POST",      "PUT",       "DELETE", "CONNECT", "OPTIONS",
+        "TRACE",  "PATCH",  "PROPFIND",  "PROPPATCH", "MKCOL",  "COPY",    "MOVE",
+        "LOCK",   "UNLOCK", "QUERY",     "REPORT",    "SEARCH", "MERGE",   "LINK",
+        "UNLINK", "PURGE",  "SUBSCRIBE", "PRI", /* of HTTP/2: told apart by its whole line */
 };
 
 /* Whether size bytes are a method, or could become one. Servers there are that know "get", too. */
@@ -76,8 +78,14 @@ static bool is_simple(const char *line, size_t method_size, size_t size)
     size_t at = method_size;
     while (at < size && is_blank(line[at]))
         at++;
-    return is_method(line, method_size) && at < size &&
-           (line[at] == '/' || line[at] == '*' || has_word(line + at, size - at, "://"));
+    const char *target = line + at;
+    while (at < size && !is_blank(line[at]) && line[at] != '\r')
+        at++;
+    size_t target_size = (size_t)(line + at - target);
+    while (at < size && (is_blank(line[at]) || line[at] == '\r'))
+        at++;
+    return at == size && target_size > 0 && is_method(line, method_size) &&
+           (target[0] == '/' || target[0] == '*' || has_word(target, target_size, "://"));
 }
 
 /* A line without its end: whether it is worth to wait for that. */
@@ -95,9 +103,11 @@ static bool may_be_request(const char *line, size_t method_size, size_t size)
  * Some servers take a request line of any length, so one that is too long for us is a request as
  * well: it is refused, where as another protocol it would pass without being judged.
  */
-static enum flight_kind look_at_line(const char *line, size_t method_size, size_t size)
+static enum flight_kind look_at_line(struct flight *f, const char *line, size_t method_size,
+                                     size_t size)
 {
     const char *end = memchr(line, '\n', MIN(size, (size_t)HTTP_LINE_MAX_BYTES + 1));
+    f->is_open = !end;
     if (!end && !may_be_request(line, method_size, size))
         return FLIGHT_OTHER;
     if (!end)
@@ -112,8 +122,9 @@ static enum flight_kind look_at_line(const char *line, size_t method_size, size_
  * other protocols anything, so only what begins as HTTP does is waited for: a known method, or any
  * word before what can be a target.
  */
-static enum flight_kind find_request_line(const struct buf *b)
+static enum flight_kind find_request_line(struct flight *f)
 {
+    const struct buf *b = &f->bytes;
     const char *line = b->data, *end = b->data + b->size;
     while (line < end && (*line == '\r' || *line == '\n'))
         line++;
@@ -123,11 +134,42 @@ static enum flight_kind find_request_line(const struct buf *b)
     while (at < end && is_token_byte(*at))
         at++;
     size_t method_size = (size_t)(at - line);
+    f->is_open = at == end;
     if (at == end)
         return may_be_method(line, method_size, false) ? FLIGHT_MORE : FLIGHT_OTHER;
     if (method_size == 0 || !is_blank(*at))
         return FLIGHT_OTHER;
-    return look_at_line(line, method_size, (size_t)(end - line));
+    return look_at_line(f, line, method_size, (size_t)(end - line));
+}
+
+static bool ends_with(const struct flight_line *l, const char *word)
+{
+    size_t length = strlen(word);
+    return strncasecmp(l->last + sizeof(l->last) - length, word, length) == 0;
+}
+
+/* Afterwards it may be over. True: a version was found. */
+static bool take_byte(struct flight_line *l, char c)
+{
+    if (l->at == FLIGHT_LINE_WORD) {
+        l->at = is_token_byte(c) ? FLIGHT_LINE_WORD
+                : is_blank(c)    ? FLIGHT_LINE_REST
+                                 : FLIGHT_LINE_OVER;
+        return false;
+    }
+    memmove(l->last, l->last + 1, sizeof(l->last) - 1);
+    l->last[sizeof(l->last) - 1] = c;
+    if (c == '\n')
+        l->at = FLIGHT_LINE_OVER;
+    return ends_with(l, "HTTP/") || ends_with(l, "RTSP/") || ends_with(l, "ICE/");
+}
+
+enum flight_kind flight_line_take(struct flight_line *l, const char *data, size_t size)
+{
+    for (size_t i = 0; i < size && l->at != FLIGHT_LINE_OVER; i++)
+        if (take_byte(l, data[i]))
+            return FLIGHT_HTTP;
+    return l->at == FLIGHT_LINE_OVER ? FLIGHT_OTHER : FLIGHT_MORE;
 }
 
 /* ---- any ---- */
@@ -144,7 +186,7 @@ static enum flight_kind look(struct flight *f)
     case TLS_HELLO_MALFORMED:
         return FLIGHT_TLS_BROKEN;
     case TLS_HELLO_NOT_TLS:
-        return find_request_line(&f->bytes);
+        return find_request_line(f);
     case TLS_HELLO_MORE:
         break;
     }

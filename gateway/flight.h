@@ -23,6 +23,16 @@ struct flight {
     struct tls_hello_parser hello;
     struct buf bytes; /* all that came; the caller's to send on once the kind is known */
     size_t seen;      /* of bytes, by the parser */
+    bool is_open;     /* FLIGHT_OTHER, with a line that has not ended: see flight_line_take() */
+};
+
+/*
+ * A first line that passes while it comes, as it begins with no method that is known and its client
+ * may not say more before it is answered. To some servers any word is a method, though.
+ */
+struct flight_line {
+    enum { FLIGHT_LINE_WORD, FLIGHT_LINE_REST, FLIGHT_LINE_OVER } at;
+    char last[5];
 };
 
 void flight_init(struct flight *f);
@@ -33,3 +43,6 @@ enum flight_kind flight_take(struct flight *f, const void *data, size_t size);
 
 /* No more will come: never FLIGHT_MORE. */
 enum flight_kind flight_end(struct flight *f);
+
+/* FLIGHT_HTTP: it is a request after all. FLIGHT_OTHER: it is none; nothing more need be given. */
+enum flight_kind flight_line_take(struct flight_line *l, const char *data, size_t size);

@@ -140,6 +140,32 @@ class Requests(Talk):
                 self.assertIn(became, ([400], [403], [421], [505]))
         self.assertEqual(self.came_in()["requests"], [])
 
+    def test_c5_a_method_that_comes_by_itself(self):
+        """It may be the first word of any protocol, so it goes on; what makes it a request does not."""
+        code = """
+def in_pieces(first, rest, name="api.good.test", port=80):
+    s = tcp(look(name)[0], port)
+    s.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    said = b""
+    try:
+        for piece in (first, *rest):
+            s.sendall(piece.encode())
+            time.sleep(0.3)
+        s.shutdown(socket.SHUT_WR)
+        while piece := s.recv(1000):
+            said += piece
+        return said.decode()[:20]
+    except OSError as e:
+        return errno.errorcode[e.errno]
+head = " / HTTP/1.1\\r\\nHost: evil.test\\r\\n\\r\\n"
+print(json.dumps([in_pieces("FROB", [head]), in_pieces("FROB x", [":80 HT", "TP/1.1\\r\\n"]), in_pieces("hello", [" there", "\\nyou", " HTTP/"], port=7),
+                  in_pieces("hello", [" there"], port=7)]))
+"""
+        found = self.inside(code, "--allow", "*.good.test")
+        self.assertLessEqual(set(found[:2]), {"ECONNRESET", "ENOTCONN", "EPIPE"})
+        self.assertEqual(found[2:], ["/PTTH uoy\nereht olle", "ereht olleh"])
+        self.assertEqual([d.get("reason") for d in self.decisions("connect") if d["decision"] == "deny"], ["malformed"] * 2)
+
     def test_c10_c18_old_versions_and_what_is_no_http(self):
         found = self.inside("[codes(get(version='1.0')), codes('GET /\\r\\n'), codes('SSH-2.0-x\\r\\n\\r\\n'), codes(b'\\0' * 100), "
                             "codes('PRI * HTTP/2.0\\r\\n\\r\\nSM\\r\\n\\r\\n')]")

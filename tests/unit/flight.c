@@ -86,6 +86,42 @@ TEST(words_that_no_method_begins_with_are_told_apart_whole)
         EXPECT_EQ(take_whole(lines[i], strlen(lines[i])), FLIGHT_HTTP);
 }
 
+/* What becomes of a first line that comes in pieces of size bytes, and how much of it has passed.
+ */
+static enum flight_kind take_line(const char *text, size_t size, size_t *ret_passed)
+{
+    struct flight_line line = {0};
+    enum flight_kind kind = FLIGHT_MORE;
+    for (*ret_passed = 0; kind == FLIGHT_MORE && text[*ret_passed];) {
+        size_t n = MIN(size, strlen(text + *ret_passed));
+        kind = flight_line_take(&line, text + *ret_passed, n);
+        *ret_passed += kind == FLIGHT_HTTP ? 0 : n;
+    }
+    return kind;
+}
+
+TEST(C5_words_that_no_method_begins_with_are_watched)
+{
+    size_t passed;
+    EXPECT_EQ(take_whole("FROB", 4), FLIGHT_OTHER);
+    EXPECT_TRUE(f.is_open);
+    EXPECT_EQ(take_whole("FROB x", 6), FLIGHT_OTHER);
+    EXPECT_TRUE(f.is_open);
+    EXPECT_EQ(take_whole("FROB x\r\n", 8), FLIGHT_OTHER);
+    EXPECT_TRUE(!f.is_open);
+    EXPECT_EQ(take_whole("\1\2\3", 3), FLIGHT_OTHER);
+    EXPECT_TRUE(!f.is_open);
+    for (size_t size = 1; size < 30; size++) {
+        EXPECT_EQ(take_line("FROB /x HTTP/1.1\r\nHost: evil.test\r\n\r\n", size, &passed),
+                  FLIGHT_HTTP);
+        EXPECT_TRUE(passed < 16);
+        EXPECT_EQ(take_line("frob x:80 rtsp/1.0\r\n", size, &passed), FLIGHT_HTTP);
+        EXPECT_EQ(take_line("hello there\nGET / HTTP/1.1\r\n", size, &passed), FLIGHT_OTHER);
+        EXPECT_EQ(take_line("hello\r\nGET / HTTP/1.1\r\n", size, &passed), FLIGHT_OTHER);
+        EXPECT_EQ(take_line("hello there", size, &passed), FLIGHT_MORE);
+    }
+}
+
 TEST(H2_a_line_that_is_too_long_is_a_request)
 {
     char line[10000];
