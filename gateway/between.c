@@ -175,7 +175,8 @@ static void dial_for(struct flow *f, const struct policy_verdict *v)
 static void hand_over(struct between *b)
 {
     const struct buf *first = &b->flight.bytes;
-    b->has_open_line = b->flight.kind == FLIGHT_OTHER && b->flight.is_open && !b->guest_ended &&
+    b->has_open_line = !gateway.document->is_audit && b->flight.kind == FLIGHT_OTHER &&
+                       b->flight.is_open && !b->guest_ended &&
                        flight_line_take(&b->line, first->data, first->size) == FLIGHT_MORE;
     b->stage = budget_is_set() || b->has_open_line ? PASSING : HANDING_OVER;
     b->until_ns = INT64_MAX;
