@@ -136,9 +136,9 @@ class Others(Records):
 
     def test_d19_messages_of_an_attacker(self):
         found = self.ask(("loop.good.test", MX), ("forward.good.test", MX), ("short.good.test", TXT), ("nul.good.test", PTR),
-                         ("garbage.good.test", TXT), types=["MX", "TXT", "PTR"])
-        self.assertEqual(found, [FAILED] * 5)
-        self.assertEqual([d.get("error") for d in self.decisions("dns")], ["EBADMSG"] * 4 + [None])
+                         types=["MX", "TXT", "PTR"])
+        self.assertEqual(found, [FAILED] * 4)
+        self.assertEqual([d.get("error") for d in self.decisions("dns")], ["EBADMSG"] * 4)
 
     def test_d19_long_answers(self):
         """Over UDP as long as the client says it takes; over TCP 4096 bytes."""
