@@ -22,16 +22,19 @@ static void note(const char *line)
 /* A packet that is put together. */
 static struct buf packet = {.max_bytes = 1 << 20};
 
-static struct copy_record *add(enum copy_type type, const char *text, size_t size)
+/* Behind others, where it is at no address of its own choice. */
+typedef struct copy_record packed_record __attribute__((aligned(1)));
+
+static packed_record *add(enum copy_type type, const char *text, size_t size)
 {
     struct copy_record r = {.type = type, .mode = 0644, .text_size = (uint32_t)size};
     size_t at = packet.size;
     buf_append(&packet, &r, sizeof(r));
     buf_append(&packet, text, size);
-    return (struct copy_record *)(packet.data + at);
+    return (packed_record *)(packet.data + at);
 }
 
-static struct copy_record *add_named(enum copy_type type, const char *name)
+static packed_record *add_named(enum copy_type type, const char *name)
 {
     return add(type, name, strlen(name));
 }
@@ -134,7 +137,7 @@ TEST(modes_and_times_are_tamed)
 {
     struct stat st;
     umask(022);
-    struct copy_record *r = add_named(COPY_FILE, "");
+    packed_record *r = add_named(COPY_FILE, "");
     r->mode = S_IFREG | 07777;
     r->mtime_s = INT64_MAX;
     r->mtime_ns = UINT32_MAX;
