@@ -143,6 +143,25 @@ print(json.dumps([data.decode(), peer[0], level, kind, socket.inet_ntoa(info[4:8
 
 
 class Exchanges(Udp):
+    def test_so_many_peers_whatever_a_policy_says(self):
+        """LIMIT_UDP_PEERS: what goes to others is lost."""
+        code = f"""
+s = udp()
+for _ in range(4):
+    for port in range(20000, 24200):
+        s.sendto(b"x", ("{GOOD}", port))
+        if port % 100 == 0:
+            time.sleep(0.005)  # so many questions at once are answered
+ends = set()
+for port in range(24200, 24210):
+    ends.add(code(s.sendto, b"x", ("{GOOD}", port)))
+print(json.dumps(sorted(map(str, ends))))
+"""
+        found = self.inside(code, TO_GOOD, limits={"max_udp_peers": 10000, "max_flows": 10000, "max_new_per_s": 1000000})
+        self.assertEqual(len(found), 1)
+        peers = {d["port"] for d in self.decisions("connect") if d["decision"] == "allow"}
+        self.assertEqual(len(peers), 4096)
+
     def test_several_peers_of_one_socket(self):
         code = f"""
 s = udp()
