@@ -60,8 +60,12 @@ static size_t take_from_guest(struct exchange *x, const char *data, size_t size)
 {
     if (x->flight)
         return exchange_tunnel_take(x, data, size);
-    return x->is_opaque ? relay(x, &x->to_server, &x->guest_tx, data, size)
-                        : exchange_request_take(x, data, size);
+    if (!x->is_opaque)
+        return exchange_request_take(x, data, size);
+    size_t taken = relay(x, &x->to_server, &x->guest_tx, data, size);
+    if (x->has_open_line)
+        exchange_tunnel_watch(x, data, taken);
+    return taken;
 }
 
 static size_t take_from_server(struct exchange *x, const char *data, size_t size)

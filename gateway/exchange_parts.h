@@ -82,6 +82,8 @@ struct exchange {
     struct policy_host tunnel_to; /* of a CONNECT */
     uint16_t tunnel_port;
     struct flight *flight; /* what the guest says first in a tunnel, until it is judged; or NULL */
+    struct flight_line line; /* its first line, while that may become a request */
+    bool has_open_line;
 
     struct secrets_exchange secrets;        /* from the request's head to the record */
     const struct policy_document *document; /* that secrets is of; lives as long */
@@ -139,6 +141,8 @@ void exchange_tunnel_free(struct exchange *x);
 /* Of the guest, while x->flight is there. */
 size_t exchange_tunnel_take(struct exchange *x, const char *data, size_t size);
 void exchange_tunnel_end(struct exchange *x);
+/* Of the guest, while x->has_open_line: what was taken, and has not gone out. */
+void exchange_tunnel_watch(struct exchange *x, const char *data, size_t size);
 void exchange_tunnel_expire(struct exchange *x);
 
 /* ---- exchange_judge.c ---- */

@@ -66,6 +66,9 @@ static void judge(struct exchange *x)
         return;
     }
     const struct buf *first = &x->flight->bytes;
+    x->has_open_line = !gateway.document->is_audit && x->flight->kind == FLIGHT_OTHER &&
+                       x->flight->is_open &&
+                       flight_line_take(&x->line, first->data, first->size) == FLIGHT_MORE;
     if (buf_append(&x->to_server, first->data, first->size) < 0)
         cut(x, "limit:memory");
     else
@@ -81,6 +84,16 @@ size_t exchange_tunnel_take(struct exchange *x, const char *data, size_t size)
     if (flight_take(x->flight, data, size) != FLIGHT_MORE)
         judge(x);
     return size;
+}
+
+void exchange_tunnel_watch(struct exchange *x, const char *data, size_t size)
+{
+    enum flight_kind kind = flight_line_take(&x->line, data, size);
+    x->has_open_line = kind == FLIGHT_MORE;
+    if (kind != FLIGHT_HTTP)
+        return;
+    buf_reset(&x->to_server);
+    cut(x, "connect");
 }
 
 void exchange_tunnel_end(struct exchange *x)

@@ -308,6 +308,14 @@ TEST(C26_R63_a_tunnel_is_for_the_name_that_its_hello_shows)
     talk(&proxy, CONNECT("web.test"), agreed, ">GET / HTTP/1.1\r\nHost: evil.test\r\n\r\n", NULL);
     EXPECT_STR(ends, "reset reset");
     EXPECT_STR(records.data, "CONNECT  200 deny connect\n");
+    talk(&proxy, CONNECT("web.test"), agreed, ">FROB", "> x:80 HT",
+         ">TP/1.1\r\nHost: evil.test\r\n\r\n", NULL);
+    EXPECT_STR(ends, "reset reset");
+    EXPECT_STR(records.data, "CONNECT  200 deny connect\n");
+    EXPECT_LACKS(said_to_server, "evil");
+    talk(&proxy, CONNECT("web.test"), agreed, ">FROB", "> x:80\n", ">HTTP/1.1\r\n", NULL);
+    EXPECT_STR(ends, "open open");
+    EXPECT_HAS(said_to_server, "FROB x:80\nHTTP/1.1\r\n");
 }
 
 TEST(C25_a_name_is_not_allowed_by_its_proxys_address)
