@@ -90,7 +90,7 @@ def check_license():
 
 def check_limits():
     """Everything that a guest can make grow has a named limit, and a test that hits it."""
-    tests = b"".join(content(n) for n in files() if n.startswith(("tests/unit/", "tests/bombs/", "tests/sys/")))
+    tests = b"".join(content(n) for n in files() if n.startswith(("tests/unit/", "tests/bombs/", "tests/sys/", "tests/e2e/")))
     names = re.findall(rb"^#define (LIMIT_\w+)", content("kernel/core/limits.h"), re.M)
     return [f"kernel/core/limits.h: {name.decode()}: in no test" for name in names
             if not re.search(rb"\b" + name + rb"\b", tests)]
