@@ -46,6 +46,7 @@ struct between {
     struct relay *relay; /* of RELAYING */
     struct buf to_guest, to_peer;
     bool guest_ended, peer_ended;          /* said their last */
+    bool guest_is_empty, peer_is_empty;    /* a read was short, in this run */
     bool told_guest_end, told_peer_end;    /* heard that from us */
     bool guest_is_gone;                    /* closed altogether */
     int64_t until_ns;                      /* of the stage; INT64_MAX: none */
@@ -432,10 +433,11 @@ static bool spend(struct between *b, enum budget which, size_t size)
 /* False: there is nothing (more) to read now. */
 static bool read_guest(struct between *b)
 {
-    size_t room = budget_room(BUDGET_UP, guest_room(b));
+    size_t room = b->guest_is_empty ? 0 : budget_room(BUDGET_UP, guest_room(b));
     if (room == 0)
         return false;
     ssize_t n = recv(b->guest.fd, piece, room, MSG_DONTWAIT);
+    b->guest_is_empty = n < (ssize_t)room;
     if (n < 0 && (errno == EAGAIN || errno == EINTR))
         return false;
     if (n > 0) {
@@ -458,10 +460,11 @@ static bool read_guest(struct between *b)
 static bool read_peer(struct between *b)
 {
     struct flow *f = b->flow;
-    size_t room = budget_room(BUDGET_DOWN, peer_room(b));
+    size_t room = b->peer_is_empty ? 0 : budget_room(BUDGET_DOWN, peer_room(b));
     if (room == 0)
         return false;
     ssize_t n = recv(f->peer.fd, piece, room, MSG_DONTWAIT);
+    b->peer_is_empty = n < (ssize_t)room;
     if (n < 0 && (errno == EAGAIN || errno == EINTR))
         return false;
     if (n < 0) {
@@ -664,6 +667,7 @@ static void run(struct between *b)
 {
     struct flow *f = b->flow;
     int rounds = ROUNDS_MAX;
+    b->guest_is_empty = b->peer_is_empty = false;
     while (rounds > 0 && step(b))
         rounds--;
     if (f->between == b && b->relay)
