@@ -318,6 +318,21 @@ static bool terminate_tls(struct between *b)
 
 /* ---- the verdict ---- */
 
+/*
+ * A server may read a hello that we can't, and find another name in it. So what a name allows has
+ * none of those; what is allowed by its address may say what it likes.
+ */
+static void refuse_unreadable(const struct flow *f, struct policy_verdict *v)
+{
+    if (v->action != POLICY_ALLOW || !v->name || v->would_deny ||
+        f->evidence.sni.state != POLICY_NAME_UNREADABLE)
+        return;
+    v->action = POLICY_DENY;
+    v->cause = POLICY_CAUSE_MALFORMED;
+    v->words = "its TLS hello can't be read, so nobody knows for whom it is";
+    snprintf(v->reason, sizeof(v->reason), "malformed");
+}
+
 /* Of what is not looked into any further. */
 static void judge_once(struct between *b)
 {
@@ -329,6 +344,7 @@ static void judge_once(struct between *b)
     if (v.action == POLICY_ALLOW && f->dial.state != DIAL_NOT_YET && f->name[0] && v.name &&
         strcmp(v.name, f->name) != 0)
         conflict(&v);
+    refuse_unreadable(f, &v);
     if (v.action != POLICY_ALLOW) {
         deny(b, &v);
     } else if (f->dial.state == DIAL_DONE) {

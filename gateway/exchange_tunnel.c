@@ -60,6 +60,11 @@ static void judge(struct exchange *x)
         cut(x, "connect");
         return;
     }
+    if (name.state == POLICY_NAME_UNREADABLE && x->tunnel_to.kind == POLICY_HOST_NAME &&
+        !gateway.document->is_audit) {
+        cut(x, "malformed");
+        return;
+    }
     exchange_judge_tunnel(x, &name, &d);
     if (d.status != 0) {
         cut(x, d.reason);

@@ -5,7 +5,9 @@
 
 #include <arpa/inet.h>
 
+#define RECORD_FIRST         20 /* types of TLS, from change_cipher_spec to heartbeat */
 #define RECORD_HANDSHAKE     22
+#define RECORD_LAST          24
 #define MESSAGE_CLIENT_HELLO 1
 #define MESSAGE_HEADER_SIZE  4
 
@@ -198,6 +200,19 @@ static void fail(struct tls_hello_parser *p, const char *wrong)
 }
 
 /*
+ * A record of another type in front of the hello: servers (Go's) skip a warning there, and read the
+ * hello behind it, so that is no other protocol.
+ */
+static void check_other_record(struct tls_hello_parser *p)
+{
+    if (p->header_size < 2)
+        return;
+    p->progress = TLS_HELLO_NOT_TLS;
+    if (p->header[1] == 3)
+        fail(p, "it begins with a record of another type");
+}
+
+/*
  * The header of the first record tells TLS from other protocols, nearly always by its first byte.
  * SSLv2's hello has another header: two bytes of length, the first with its high bit set, then
  * message type 1 and a version. There are servers that would take it.
@@ -217,7 +232,9 @@ static void take_header_byte(struct tls_hello_parser *p, uint8_t byte)
 {
     p->header[p->header_size++] = byte;
     if (p->header[0] != RECORD_HANDSHAKE) {
-        if (p->message.size == 0)
+        if (p->message.size == 0 && p->header[0] >= RECORD_FIRST && p->header[0] <= RECORD_LAST)
+            check_other_record(p);
+        else if (p->message.size == 0)
             check_other_protocol(p);
         else
             fail(p, "a record of another type is within it");

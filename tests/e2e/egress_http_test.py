@@ -338,6 +338,14 @@ print(json.dumps([began("api.good.test", with_extension(hello(n), 0xfe0d, ech)) 
             self.assertEqual(self.inside(code, *self.policy(*rules)), [22, DENIED])
             self.assertNotIn(f"{EVIL}:443", self.came_in()["connections"])
 
+    def test_a10_c13_a_warning_before_a_hello(self):
+        """Some servers skip it, or an empty record, and read the name behind it."""
+        records = "15030100020164", "140303000101", "1603010000"
+        code = f"[began('api.good.test', bytes.fromhex(r) + hello(n)) for r in {records} for n in ('evil.test', 'api.good.test')]"
+        for rule in (self.BOTH, domain("api.good.test")):
+            self.assertEqual(self.inside(code, *self.policy(rule)), [DENIED] * 6)
+        self.assertEqual(self.came_in()["requests"], [])
+
     def test_c15_a_hello_that_does_not_end(self):
         found = self.inside("began('api.good.test', hello('api.good.test')[:-1])", *self.policy(self.BOTH, limits={"first_flight_ms": 300}))
         self.assertEqual(found, "ECONNRESET")

@@ -297,7 +297,8 @@ TEST(C26_R63_a_tunnel_is_for_the_name_that_its_hello_shows)
     EXPECT_STR(records.data, "CONNECT  200 deny name_conflict\n");
     EXPECT_LACKS(said_to_server, "\x16");
     talk(&proxy, CONNECT("web.test"), agreed, ">\x16\x03\x01", ">|", NULL);
-    EXPECT_STR(ends, "open shut");
+    EXPECT_STR(ends, "reset reset");
+    EXPECT_STR(records.data, "CONNECT  200 deny malformed\n");
     talk(&proxy, CONNECT("web.test"), agreed, ">\x16\x03\x01", "!", NULL);
     EXPECT_EQ(now_ns, 11 * NSEC_PER_SEC);
     EXPECT_STR(records.data, "CONNECT  200 deny limit:first_flight\n");

@@ -300,8 +300,6 @@ TEST(c29_other_protocols_are_known_by_their_first_byte)
         {"EHLO me\r\n", 9},
         {"\0\0\0\x08\x04\xd2\x16\x2f", 8}, /* SSLRequest of PostgreSQL */
         {"\5\1\0", 3},
-        {"\x17\3\3\0\1", 5}, /* TLS, but no beginning of it */
-        {"\x15\3\1\0\2", 5},
     };
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
         EXPECT_EQ(take(cases[i].bytes, cases[i].size, SIZE_MAX), TLS_HELLO_NOT_TLS);
@@ -311,6 +309,20 @@ TEST(c29_other_protocols_are_known_by_their_first_byte)
     EXPECT_EQ(take("\x80\1\1\1", 4, 1), TLS_HELLO_NOT_TLS);
     EXPECT_EQ(take("\x80\1\1\0\3", 5, 1), TLS_HELLO_NOT_TLS);
     EXPECT_EQ(take("\x80\1\1", 3, 1), TLS_HELLO_MORE);
+    EXPECT_EQ(take("\x15\4", 2, 1), TLS_HELLO_NOT_TLS);
+    EXPECT_EQ(take("\x13\3\3", 3, 1), TLS_HELLO_NOT_TLS);
+}
+
+/* TLS, but no beginning of it; a server may go on to the hello. */
+TEST(A10_C13_what_stands_before_a_hello_does_not_hide_it)
+{
+    static const char *const records[] = {"\x15\3\1\0\2\1\x64", "\x14\3\3\0\1\1", "\x17\3\3\0\1",
+                                          "\x18\3\3\0"};
+    for (size_t i = 0; i < ARRAY_SIZE(records); i++)
+        for (size_t piece = 1; piece < 3; piece++) {
+            EXPECT_EQ(take(records[i], 1, piece), TLS_HELLO_MORE);
+            EXPECT_EQ(take(records[i], 4, piece), TLS_HELLO_MALFORMED);
+        }
 }
 
 TEST(records_that_are_wrong)
