@@ -48,6 +48,7 @@ void relay_done(struct relay *r)
     outlet_close(&r->sink);
     free(r->data);
     buf_done(&r->scrubbed);
+    scrub_stream_done(&r->scrub);
     *r = (struct relay){.source = -1, .sink = OUTLET_CLOSED, .done = true};
 }
 

@@ -731,6 +731,7 @@ static int start(struct run *r, struct sandbox_error *e)
     }
     if (error == 0) {
         decisions_sweep(&r->decisions);
+        r->updates.scrubber = r->scrubber;
         error = updates_open(&r->updates, &r->place.registry, r->sandbox->gateway.control, e);
     }
     if (error == 0)

@@ -1,31 +1,57 @@
 // SPDX-License-Identifier: Apache-2.0
+/*
+ * A value that was replaced while the sandbox runs may still come back, so the secrets as they were
+ * are kept: each generation is searched for in turn, in what the one before it has left.
+ */
 #include "sandbox/scrubber.h"
 
 #include "lib/policy/policy.h"
 #include "lib/secret/file.h"
+#include "lib/secret/pages.h"
 #include "sandbox/secrets.h"
 
+#define TEXT_MAX_BYTES    (64 * 1024 * 1024) /* a packet that is all secrets */
+#define RENEWAL_MAX_BYTES 16384              /* more than one value's file has */
+
 struct scrubber {
-    struct policy *policy; /* the secrets borrow its document */
-    struct secrets *secrets;
-    struct secrets_exchange exchange;
+    struct policy *policy;                              /* the secrets borrow its document */
+    struct secrets *generations[SCRUB_GENERATIONS_MAX]; /* the last ones, the oldest first */
+    size_t count;
+    uint64_t newest; /* number of the last of them, from 1 */
     struct buf text; /* of scrubber_replace() */
 };
 
-#define TEXT_MAX_BYTES (64 * 1024 * 1024) /* a packet that is all secrets */
+static void begin_stage(struct secrets_exchange *x, struct secrets_scrub *scrub, struct secrets *s)
+{
+    const struct secrets_request none = {.method = "GET", .path = "/"};
+    secrets_begin(x, s, &none);
+    secrets_scrub_begin(scrub, x);
+}
+
+/* Takes s over. */
+static void add_generation(struct scrubber *s, struct secrets *secrets)
+{
+    if (s->count == SCRUB_GENERATIONS_MAX) {
+        secrets_put(s->generations[0]);
+        s->count--;
+        memmove(s->generations, s->generations + 1, s->count * sizeof(s->generations[0]));
+    }
+    s->generations[s->count++] = secrets;
+    s->newest++;
+}
 
 static int fill(struct scrubber *s, const char *document, int fd, struct sandbox_error *e)
 {
     struct policy_error wrong;
     struct secret_error bad;
+    struct secrets *secrets;
     s->policy = policy_parse(document, strlen(document), &wrong);
     if (!s->policy)
         return sandbox_error_set(e, -EINVAL, "%s", wrong.text);
-    int r = secret_file_read(fd, policy_get_document(s->policy), &s->secrets, &bad);
+    int r = secret_file_read(fd, policy_get_document(s->policy), &secrets, &bad);
     if (r < 0)
         return sandbox_error_set(e, r, "%s", bad.text);
-    const struct secrets_request none = {.method = "GET", .path = "/"};
-    secrets_begin(&s->exchange, s->secrets, &none);
+    add_generation(s, secrets);
     return 0;
 }
 
@@ -56,24 +82,106 @@ void scrubber_free(struct scrubber *s)
 {
     if (!s)
         return;
-    if (s->secrets)
-        secrets_end(&s->exchange);
-    secrets_put(s->secrets);
+    for (size_t i = 0; i < s->count; i++)
+        secrets_put(s->generations[i]);
     policy_free(s->policy);
     buf_done(&s->text);
     free(s);
 }
 
+int scrubber_renew(struct scrubber *s, int fd, struct sandbox_error *e)
+{
+    struct secret_error bad;
+    struct secrets *next;
+    if (!s)
+        return 0;
+    char *data = secret_memory_new(RENEWAL_MAX_BYTES);
+    ssize_t size = data ? pread(fd, data, RENEWAL_MAX_BYTES, 0) : -1;
+    int r =
+        size < 0
+            ? sandbox_error_set(e, -ENOMEM, "the secret can't be read; free memory and try again")
+            : secret_file_parse_one(data, (size_t)size, s->generations[s->count - 1], &next, &bad);
+    if (size >= 0 && r < 0)
+        sandbox_error_set(e, r, "%s", bad.text);
+    secret_memory_free(data, RENEWAL_MAX_BYTES);
+    if (r == 0)
+        add_generation(s, next);
+    return r;
+}
+
+/* ---- streams ---- */
+
+/* Sends data through count searches, one after another; is_end: and what they have kept back. */
+static int pass(struct secrets_scrub *scrubs, size_t count, const struct finder_bytes *data,
+                bool is_end, struct buf *out)
+{
+    struct buf between = BUF_INIT(out->max_bytes);
+    if (count == 0)
+        return buf_append(out, data->data, data->size);
+    struct buf *to = count == 1 ? out : &between;
+    int r = secrets_scrub_take(scrubs, data->data, data->size, to);
+    if (r == 0 && is_end)
+        r = secrets_scrub_end(scrubs, to);
+    const struct finder_bytes rest = {between.data ? between.data : "", between.size};
+    if (r == 0 && count > 1)
+        r = pass(scrubs + 1, count - 1, &rest, is_end, out);
+    secret_wipe_buf(&between);
+    return r;
+}
+
+static const struct finder_bytes nothing = {"", 0};
+
+/* The first stage ends: what it kept back goes through the others. */
+static int drop_stage(struct scrub_stream *s, struct buf *out)
+{
+    struct buf kept = BUF_INIT(out->max_bytes);
+    int r = secrets_scrub_end(&s->scrubs[0], &kept);
+    const struct finder_bytes rest = {kept.data ? kept.data : "", kept.size};
+    s->count--;
+    secrets_end(&s->exchanges[0]);
+    memmove(s->scrubs, s->scrubs + 1, s->count * sizeof(s->scrubs[0]));
+    memmove(s->exchanges, s->exchanges + 1, s->count * sizeof(s->exchanges[0]));
+    if (r == 0)
+        r = pass(s->scrubs, s->count, &rest, false, out);
+    secret_wipe_buf(&kept);
+    return r;
+}
+
+/* Adds stages for the generations that came since. */
+static int follow(struct scrub_stream *s, struct buf *out)
+{
+    const struct scrubber *from = s->scrubber;
+    uint64_t before = from->newest - from->count;
+    int r = 0;
+    for (s->generation = MAX(s->generation, before); s->generation < from->newest && r == 0;
+         s->generation++) {
+        if (s->count == SCRUB_GENERATIONS_MAX)
+            r = drop_stage(s, out);
+        begin_stage(&s->exchanges[s->count], &s->scrubs[s->count],
+                    from->generations[s->generation - before]);
+        s->count++;
+    }
+    return r;
+}
+
 void scrub_stream_begin(struct scrub_stream *s, struct scrubber *scrubber, bool is_awaited)
 {
-    *s = (struct scrub_stream){.early_max = is_awaited ? SCRUB_EARLY_BYTES : 0};
-    secrets_scrub_begin(&s->scrub, &scrubber->exchange);
+    *s = (struct scrub_stream){.scrubber = scrubber,
+                               .early_max = is_awaited ? SCRUB_EARLY_BYTES : 0};
+}
+
+void scrub_stream_done(struct scrub_stream *s)
+{
+    while (s->count > 0)
+        secrets_end(&s->exchanges[--s->count]);
 }
 
 /* Of what was appended since `before`, the beginning has come out. */
 static void drop_early(struct scrub_stream *s, struct buf *out, size_t before)
 {
     size_t size = MIN(s->early, out->size - before);
+    if (size == 0)
+        return;
     memmove(out->data + before, out->data + before + size, out->size - before - size);
     out->size -= size;
     s->early -= size;
@@ -82,23 +190,27 @@ static void drop_early(struct scrub_stream *s, struct buf *out, size_t before)
 /* The beginning of what is kept back, as far as it is nobody's secret yet. */
 static int append_early(struct scrub_stream *s, struct buf *out)
 {
-    struct secrets_scrub copy = s->scrub;
+    struct secrets_scrub copies[SCRUB_GENERATIONS_MAX];
     struct buf kept = BUF_INIT(out->max_bytes);
-    int r = secrets_scrub_end(&copy, &kept);
+    memcpy(copies, s->scrubs, s->count * sizeof(copies[0]));
+    int r = pass(copies, s->count, &nothing, true, &kept);
     size_t size = MIN(kept.size, s->early_max);
     if (r == 0 && size > s->early) {
         r = buf_append(out, kept.data + s->early, size - s->early);
         s->early = size;
     }
-    buf_done(&kept);
+    secret_wipe_buf(&kept);
     return r;
 }
 
 int scrub_stream_take(struct scrub_stream *s, const void *data, size_t size, struct buf *out)
 {
+    const struct finder_bytes bytes = {data, size};
     size_t before = out->size;
-    int r = secrets_scrub_take(&s->scrub, data, size, out);
-    if (r == 0 && out->size > before)
+    int r = follow(s, out);
+    if (r == 0)
+        r = pass(s->scrubs, s->count, &bytes, false, out);
+    if (r == 0)
         drop_early(s, out, before);
     return r < 0 || s->early_max == 0 ? r : append_early(s, out);
 }
@@ -106,22 +218,23 @@ int scrub_stream_take(struct scrub_stream *s, const void *data, size_t size, str
 int scrub_stream_end(struct scrub_stream *s, struct buf *out)
 {
     size_t before = out->size;
-    int r = secrets_scrub_end(&s->scrub, out);
-    if (r == 0 && out->size > before)
+    int r = pass(s->scrubs, s->count, &nothing, true, out);
+    if (r == 0)
         drop_early(s, out, before);
     return r;
 }
 
 const char *scrubber_replace(struct scrubber *s, const char *text, size_t *size)
 {
-    struct secrets_scrub scrub;
+    struct scrub_stream stream;
     if (!s || *size == 0)
         return text;
     buf_reset(&s->text);
-    secrets_scrub_begin(&scrub, &s->exchange);
-    int r = secrets_scrub_take(&scrub, text, *size, &s->text);
+    scrub_stream_begin(&stream, s, false);
+    int r = scrub_stream_take(&stream, text, *size, &s->text);
     if (r == 0)
-        r = secrets_scrub_end(&scrub, &s->text);
+        r = scrub_stream_end(&stream, &s->text);
+    scrub_stream_done(&stream);
     *size = r == 0 ? s->text.size : 0;
     return *size ? s->text.data : "";
 }

@@ -18,7 +18,8 @@
 #include "lib/secret/secrets.h"
 #include "sandbox/spec.h"
 
-#define SCRUB_EARLY_BYTES 3
+#define SCRUB_EARLY_BYTES     3
+#define SCRUB_GENERATIONS_MAX 4 /* of values: those that are in force, and replaced ones */
 
 struct scrubber;
 
@@ -26,17 +27,30 @@ struct scrubber;
  * errno and the sentence. */
 int scrubber_new(const struct sandbox_spec *s, struct scrubber **ret, struct sandbox_error *e);
 
+/*
+ * Another value for a secret: fd is a sealed memory file (lib/secret/file.h), which stays the
+ * caller's. The old one is searched for too, until it was replaced SCRUB_GENERATIONS_MAX times.
+ * Streams follow. 0, also when s is NULL; negative errno and the sentence.
+ */
+int scrubber_renew(struct scrubber *s, int fd, struct sandbox_error *e);
+
 /* No stream is used any more. NULL is fine. */
 void scrubber_free(struct scrubber *s);
 
 struct scrub_stream {
-    struct secrets_scrub scrub;
+    struct scrubber *scrubber;
+    uint64_t generation; /* of the last stage */
+    size_t count;        /* of stages, the oldest first */
+    struct secrets_exchange exchanges[SCRUB_GENERATIONS_MAX];
+    struct secrets_scrub scrubs[SCRUB_GENERATIONS_MAX];
     size_t early_max;
     size_t early; /* bytes that are kept back, but have come out */
 };
 
 /* scrubber: borrowed to the end. is_awaited: nobody minds how late the last bytes are, if false. */
 void scrub_stream_begin(struct scrub_stream *s, struct scrubber *scrubber, bool is_awaited);
+
+void scrub_stream_done(struct scrub_stream *s);
 
 /* Appends to out what may come out now. 0; -ENOMEM, -E2BIG: the stream can't go on. */
 int scrub_stream_take(struct scrub_stream *s, const void *data, size_t size, struct buf *out);

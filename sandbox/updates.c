@@ -3,6 +3,7 @@
 
 #include "lib/base/update.h"
 #include "lib/policy/policy.h"
+#include "sandbox/scrubber.h"
 #include "sandbox/socket_file.h"
 
 #include <fcntl.h>
@@ -110,7 +111,11 @@ static void pass_on(struct updates *u, size_t i, const struct update_packet *ask
                               .number = ++u->last_number,
                               .generation = asked->generation};
     memcpy(p.phase, asked->phase, sizeof(p.phase));
-    if (updates_send(u->gateway, &p, fd) < 0)
+    struct sandbox_error e;
+    int r = p.type == UPDATE_SECRET ? scrubber_renew(u->scrubber, fd, &e) : 0;
+    if (r < 0)
+        refuse(u, i, -r, e.text);
+    else if (updates_send(u->gateway, &p, fd) < 0)
         refuse(u, i, EAGAIN, "the gateway has no time for it now; try again");
     else
         u->clients[i].number = p.number;

@@ -22,6 +22,8 @@
 /* A decision of the gateway's, as it wrote it: any bytes, borrowed. */
 typedef void (*updates_line_fn)(void *userdata, const char *line, size_t size);
 
+struct scrubber;
+
 struct updates {
     int listener, gateway; /* -1 */
     struct update_client {
@@ -31,6 +33,7 @@ struct updates {
     uint64_t last_number;
     updates_line_fn take_line;
     void *userdata;
+    struct scrubber *scrubber; /* gets new values before the gateway has them; NULL; borrowed */
 };
 
 void updates_init(struct updates *u, updates_line_fn take_line, void *userdata);

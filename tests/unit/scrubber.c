@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "lib/secret/file.h"
+#include "sandbox/memory_file.h"
 #include "sandbox/relay.h"
 #include "sandbox/scrubber.h"
 #include "sandbox/secrets.h"
@@ -58,6 +60,7 @@ static void scrub(struct scrubber *s, const char *text, bool is_awaited, const s
         left -= size;
     }
     ASSERT_EQ(scrub_stream_end(&stream, out), 0);
+    scrub_stream_done(&stream);
 }
 
 static void expect_scrubbed(struct scrubber *s, const char *text, const char *expected)
@@ -128,10 +131,12 @@ TEST(only_the_first_bytes_come_before_it_is_decided)
     EXPECT_STR(out.data, "Password: ghp");
     ASSERT_EQ(scrub_stream_take(&stream, "!", 1, &out), 0);
     EXPECT_EQ(out.size, strlen("Password: ") + strlen(VALUE));
+    scrub_stream_done(&stream);
     buf_reset(&out);
     scrub_stream_begin(&stream, s, false);
     ASSERT_EQ(scrub_stream_take(&stream, "Password: g", 11, &out), 0);
     EXPECT_STR(out.data, "Password: ");
+    scrub_stream_done(&stream);
     buf_done(&out);
     free_scrubber(s);
 }
@@ -146,6 +151,49 @@ TEST(texts_are_replaced_whole)
     size = 3;
     EXPECT_STR(scrubber_replace(NULL, "abc", &size), "abc");
     EXPECT_EQ(size, 3u);
+    free_scrubber(s);
+}
+
+static void renew(struct scrubber *s, const char *value)
+{
+    const struct secret_value v = {
+        .name = "A", .placeholder = placeholder("A"), .value = value, .size = strlen(value)};
+    char file[4096];
+    size_t size = secret_file_size(&v, 1);
+    ASSERT_TRUE(size <= sizeof(file));
+    secret_file_write(&v, 1, file);
+    int fd = memory_file_new("renewed", file, size);
+    ASSERT_GE(fd, 0);
+    ASSERT_EQ(scrubber_renew(s, fd, &error), 0);
+    close(fd);
+}
+
+/* Each value in two pieces, with the renewal of another one between them. */
+TEST(a_new_value_is_found_and_the_old_one_still)
+{
+    struct scrubber *s = new_scrubber();
+    struct buf out = BUF_INIT(1 << 20);
+    struct scrub_stream stream;
+    scrub_stream_begin(&stream, s, true);
+    ASSERT_EQ(scrub_stream_take(&stream, VALUE, 20, &out), 0);
+    for (int i = 0; i < 2 * SCRUB_GENERATIONS_MAX; i++) {
+        char value[64];
+        snprintf(value, sizeof(value), "ghp_%032dnew", i);
+        renew(s, value);
+        if (i == 0)
+            ASSERT_EQ(scrub_stream_take(&stream, VALUE + 20, strlen(VALUE) - 20, &out), 0);
+        ASSERT_EQ(scrub_stream_take(&stream, value, strlen(value), &out), 0);
+        size_t size = strlen(value);
+        EXPECT_TRUE(!memmem(scrubber_replace(s, value, &size), size, value, strlen(value)));
+    }
+    ASSERT_EQ(scrub_stream_take(&stream, OTHER, strlen(OTHER), &out), 0);
+    ASSERT_EQ(scrub_stream_end(&stream, &out), 0);
+    scrub_stream_done(&stream);
+    EXPECT_TRUE(!strstr(out.data, VALUE) && !strstr(out.data, "new") && !strstr(out.data, OTHER));
+    buf_done(&out);
+    size_t size = 1;
+    EXPECT_LT(scrubber_renew(s, -1, &error), 0);
+    EXPECT_STR(scrubber_replace(s, "x", &size), "x");
     free_scrubber(s);
 }
 
