@@ -79,17 +79,10 @@ static int find_place(struct updates *u)
     return -1;
 }
 
-static bool is_own_user(int fd)
-{
-    struct ucred peer;
-    socklen_t size = sizeof(peer);
-    return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 && peer.uid == geteuid();
-}
-
 static void admit(struct updates *u)
 {
-    _cleanup_close_ int fd = accept4(u->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
-    int place = fd < 0 || !is_own_user(fd) ? -1 : find_place(u);
+    _cleanup_close_ int fd = socket_file_accept(u->listener);
+    int place = fd < 0 ? -1 : find_place(u);
     if (place >= 0)
         u->clients[place] = (struct update_client){.fd = TAKE_FD(fd)};
 }

@@ -545,13 +545,14 @@ class Abuse(Live):
 
     def test_who_asks_twice_and_who_goes_away(self):
         s = self.connect()
-        for _ in range(2):
-            self.send(s, self.packet(), self.memory(self.document(domain("api.good.test")).encode()))
         answers = []
         try:
+            # The first one may be answered, and who asked dropped, before the second is sent.
+            for _ in range(2):
+                self.send(s, self.packet(), self.memory(self.document(domain("api.good.test")).encode()))
             while (answer := self.answer(s)):
                 answers.append(answer[4])
-        except ConnectionResetError:
+        except (BrokenPipeError, ConnectionResetError):
             pass
         self.assertLessEqual(len(answers), 2)
         for _ in range(50):
