@@ -73,8 +73,6 @@ enum control_type {
                           a connection to the address in text and the port in value (reason
                           IPPROTO_TCP or IPPROTO_UDP), and got neither; without text: value more of
                           those were not told */
-    CONTROL_COPIED,    /* the answer to a COPY_OPEN or COPY_NEXT: value is the copy's number, text
-                          are records of lib/base/copy.h */
     /* starter -> kernel */
     CONTROL_WINDOW_SIZE, /* value = rows << 16 | columns */
     CONTROL_SIGNAL,    /* value: to the main program's process group (with a tty: the foreground) */
@@ -83,6 +81,9 @@ enum control_type {
                           reason is 1 when the last link is followed, text is the path */
     CONTROL_COPY_NEXT, /* value: of which more is wanted */
     CONTROL_COPY_END,  /* value: which is over; without an answer */
+    /* kernel -> starter */
+    CONTROL_COPIED, /* the answer to a COPY_OPEN or COPY_NEXT: value is the copy's number, text
+                       are records of lib/base/copy.h */
 };
 
 /* Copies under way at once. */
