@@ -572,6 +572,21 @@ static void finish_handing_over(struct between *b)
     between_bury(b);
 }
 
+/*
+ * The program was told all and may still write, such as the content of a request that was refused.
+ * Were that cut off it would not look for the answer, so it is read and dropped, up to its end.
+ */
+static void linger(struct between *b)
+{
+    if (b->guest_ended || b->guest_is_gone) {
+        flow_close(b->flow);
+        return;
+    }
+    watch_close(&b->flow->peer);
+    if (b->until_ns == INT64_MAX)
+        b->until_ns = gateway_now_ns() + LINGER_MS * NSEC_PER_MSEC;
+}
+
 /* What is to become of the two sides of what is relayed. Afterwards b may be gone. */
 static void relay_ends(struct between *b)
 {
@@ -592,8 +607,10 @@ static void relay_ends(struct between *b)
         flow_reset_peer(f);
         watch_close(&f->peer);
     }
-    if ((guest == EXCHANGE_CLOSE && b->to_guest.size == 0) || has_done_all)
+    if (has_done_all)
         flow_close(f);
+    else if (guest == EXCHANGE_CLOSE && b->to_guest.size == 0)
+        linger(b);
 }
 
 static void go_on_relaying(struct between *b)

@@ -275,6 +275,25 @@ print(json.dumps([said.split("\\r\\n\\r\\n")[0], end]))
         self.assertEqual(self.inside("[codes('GET / HTTP/1.1\\r\\nX', secure) for secure in (False, True)]", *rules), [[408], [408]])
         self.assertEqual(self.came_in()["requests"], [])
 
+    def test_g17_a_refusal_is_read_by_who_is_still_sending(self):
+        code = """
+def post(secure):
+    c = (http.client.HTTPSConnection if secure else http.client.HTTPConnection)("api.good.test", timeout=20)
+    c.putrequest("POST", "/")
+    c.putheader("Content-Length", "200000")
+    c.endheaders()
+    try:
+        for _ in range(200):
+            c.send(b"x" * 1000)
+    except OSError as e:
+        return repr(e)
+    return c.getresponse().status
+print(json.dumps([post(secure) for secure in (False, True)]))
+"""
+        rules = self.policy(domain("api.good.test", http={"method": ["GET"]}))
+        self.assertEqual(self.inside(code, *rules), [403, 403])
+        self.assertEqual(self.came_in()["requests"], [])
+
     def test_h2_heads_have_limits(self):
         rules = self.policy(self.BOTH, limits={"header_bytes": 2048, "header_count": 8, "line_bytes": 1024})
         self.expect_codes({"get('/', 'Host: api.good.test', *['X-A: ' + 'y' * 900] * 3)": 431,
