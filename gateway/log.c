@@ -180,9 +180,20 @@ static void set_request(json_t *o, const struct exchange_record *r)
     json_object_set_new(o, "guest_rx", json_integer((json_int_t)r->guest_rx));
 }
 
+/* What the policy wants to have. */
+static bool is_wanted(const struct log_entry *e)
+{
+    enum policy_log_level level = gateway.document->log.level;
+    const struct exchange_record *r = e->request;
+    if (!e->is_decision)
+        return level >= POLICY_LOG_FLOWS || e->reason;
+    bool is_plain = r && e->is_allowed && !e->would_deny && r->secret_count == 0;
+    return level == POLICY_LOG_REQUESTS || !is_plain;
+}
+
 void log_write(const struct log_entry *e)
 {
-    if (!is_open && !control_is_open())
+    if ((!is_open && !control_is_open()) || !is_wanted(e))
         return;
     if (e->is_decision && !e->is_allowed && !rate_take(&denials, DENIALS_PER_S)) {
         folded++;

@@ -12,6 +12,8 @@
 #define POLICY_HEADER_NAME_MAX   64
 #define POLICY_HEADER_VALUE_MAX  2048
 #define POLICY_LIMIT_NONE        UINT64_MAX
+#define POLICY_DECODE_RATIO      100 /* when a document says nothing */
+#define POLICY_DECODE_BYTES      (64 << 20)
 
 enum policy_text_kind {
     POLICY_TEXT_EXACT,
@@ -220,7 +222,7 @@ struct policy_limits {
 
 struct policy_log {
     enum policy_log_level {
-        POLICY_LOG_DECISIONS,
+        POLICY_LOG_DECISIONS, /* neither ends of flows nor requests that were allowed */
         POLICY_LOG_FLOWS,
         POLICY_LOG_REQUESTS,
     } level;

@@ -79,6 +79,11 @@ static int check_rest(const struct policy_document *d, struct policy_error *e)
         {d->upstream && d->upstream->resolves_remotely, "/upstream/resolve",
          "names are looked up here"},
         {d->upstream && !has_password(d), "/upstream/password_ref", "no secret has that name"},
+        {!d->log.redacts_query, "/log/redact_query", "queries are never logged"},
+        {d->limits.decode_ratio != POLICY_DECODE_RATIO, "/limits/decode_ratio",
+         "answers are not decoded"},
+        {d->limits.decode_bytes != POLICY_DECODE_BYTES, "/limits/decode_bytes",
+         "answers are not decoded"},
         {d->ingress.host_mask, "/ingress/host_mask", "nothing comes in"},
     };
     for (size_t i = 0; i < ARRAY_SIZE(rows); i++)

@@ -383,10 +383,10 @@ void reader_set_defaults(struct policy_document *d)
                 .header_bytes = 65536,
                 .header_count = 100,
                 .line_bytes = 8192,
-                .decode_ratio = 100,
-                .decode_bytes = 64 << 20,
+                .decode_ratio = POLICY_DECODE_RATIO,
+                .decode_bytes = POLICY_DECODE_BYTES,
             },
-        .log = {.level = POLICY_LOG_DECISIONS, .redacts_query = true},
+        .log = {.level = POLICY_LOG_REQUESTS, .redacts_query = true},
         .ingress = {.is_public = true, .token_header = "e2b-traffic-access-token"},
     };
 }

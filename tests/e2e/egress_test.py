@@ -682,6 +682,9 @@ class Documents(Egress):
             with self.subTest(field):
                 self.refused({"rules": [{**allow, field: value}]}, f"p.json: /rules/0/{field}: .*; leave it out")
         self.refused({"rules": [allow], "dns": {"answer": "virtual"}}, "/dns/answer")
+        self.refused({"rules": [allow], "log": {"redact_query": False}}, "/log/redact_query")
+        self.refused({"rules": [allow], "limits": {"decode_ratio": 5}}, "/limits/decode_ratio")
+        self.refused({"rules": [allow], "limits": {"decode_bytes": 5000}}, "/limits/decode_bytes")
         self.refused({"rules": [allow], "secrets": {"A": {"source": {"env": "A"}, "allow": {"hosts": ["a.test"]},
                                                           "on_violation": "terminate"}}}, "/secrets")
         self.refused({"rules": [allow], "upstream": {"type": "https", "address": "proxy.test:1080"}}, "/upstream/type")

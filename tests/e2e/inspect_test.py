@@ -132,6 +132,17 @@ class Terminated(Inspect):
         self.assertEqual([(d["path"], d["decision"], d["status"]) for d in self.decisions("request")],
                          [("/v1/a", "allow", 200), ("/v2/a", "deny", 403), ("/v1/a", "deny", 403), ("/x", "allow", 200)])
 
+    def test_what_the_log_is_to_have(self):
+        for level, events in (("decisions", {"dns", "connect", "request"}), ("flows", {"dns", "connect", "request", "close"}),
+                              ("requests", {"dns", "connect", "request", "close"})):
+            with self.subTest(level):
+                self.log = self.path(level)
+                self.python("[fetch('api.good.test', '/v1/a?q'), fetch('api.good.test', '/v2/a')]",
+                            *self.policy(*self.RULES, log={"level": level}))
+                self.assertEqual({d["event"] for d in self.decisions()}, events)
+                self.assertEqual([d["path"] for d in self.decisions("request")],
+                                 ["/v1/a", "/v2/a"] if level == "requests" else ["/v2/a"])
+
     def test_c1_c3_c11_authority_and_hello_agree(self):
         found = self.python("[fetch('api.good.test', '/v1/a', headers={'Host': h})[0] for h in "
                             "('evil.test', 'other.good.test', 'api.good.test:8443', 'api.good.test:443', 'API.good.test.')]",
