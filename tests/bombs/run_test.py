@@ -157,8 +157,10 @@ def groups_with(mark):
 
 
 def entries_with(mark, caller):
+    """But for the record of what it looked up and connected to, which stays for a day (glovebox egress)."""
     places = [caller.runtime, "/run/glovebox"]
-    return [name for place in places for _, _, names in os.walk(place) for name in names if mark in name]
+    return [name for place in places for folder, _, names in os.walk(place) for name in names
+            if mark in name and os.path.basename(folder) != "egress"]
 
 
 def traces(mark, caller, mounts_before):
