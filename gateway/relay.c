@@ -132,6 +132,10 @@ void relay_connected(struct relay *r, const struct in6_addr *address)
     r->step = GREETING;
     r->greeting_until_ns =
         gateway_now_ns() + (int64_t)gateway.document->limits.connect_timeout_ms * NSEC_PER_MSEC;
+    if (!trust_roots()) {
+        relay_failed(r, "upstream_tls", "this machine has no roots; install ca-certificates");
+        return;
+    }
     r->peer.tls = tls_session_connect(trust_roots(), r->name, gateway.document->tls.min_version,
                                       trust_now_s());
     if (!r->peer.tls)

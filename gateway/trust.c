@@ -25,6 +25,17 @@ const struct tls_roots *trust_roots(void)
     return roots;
 }
 
+/* Whether TLS may end here by this document. */
+static bool verifies_servers(const struct policy_document *d)
+{
+    bool verifies = d->tls.mode == POLICY_TLS_TERMINATE || d->secret_count > 0;
+    for (size_t i = 0; i < d->rule_count; i++) {
+        const struct policy_rule *r = &d->rules[i];
+        verifies |= r->tls == POLICY_TLS_TERMINATE || r->http || r->transform_count > 0;
+    }
+    return verifies;
+}
+
 void trust_start(void)
 {
     const struct policy_tls_settings *tls = &gateway.document->tls;
@@ -33,6 +44,7 @@ void trust_start(void)
     if (!authority)
         gateway_fail("a certificate authority: no memory or no random numbers; free memory");
     int r = tls_roots_load(NULL, tls->extra_ca_pem, tls->extra_ca_count, &roots, &what);
-    if (r < 0)
+    /* A machine without roots can't verify a server; only who has to needs them. */
+    if (r < 0 && (tls->extra_ca_count > 0 || verifies_servers(gateway.document)))
         gateway_fail("%s: %s; install ca-certificates", what, strerror(-r));
 }

@@ -12,7 +12,7 @@
 void trust_start(void);
 
 struct tls_authority *trust_authority(void);
-const struct tls_roots *trust_roots(void);
+const struct tls_roots *trust_roots(void); /* NULL: this machine has none */
 
 /* Seconds since 1970, as certificates have it. */
 int64_t trust_now_s(void);

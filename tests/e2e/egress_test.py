@@ -14,6 +14,7 @@ import struct
 import subprocess
 import sys
 import tempfile
+import unittest
 
 sys.dont_write_bytecode = True
 from cases import GLOVEBOX, Case, descendants, main, run, wait_until  # noqa: E402
@@ -511,6 +512,7 @@ except InterruptedError:
 """
         self.assertEqual(self.python(code, *self.policy(cidr("45.33.32.99/32"))), "interrupted")
 
+    @unittest.skipUnless(shutil.which("curl"), "curl is not there")
     def test_two_clients(self):
         url = "http://api.good.test/from-curl"
         done = run("--allow", "api.good.test", "--", "sh", "-c", f"curl -sS {url} && /usr/bin/python3 -c '"

@@ -3,11 +3,12 @@
 """What a connection says of itself is looked at: the name in a TLS hello, requests; and TLS that ends in the gateway."""
 import json
 import os
+import subprocess
 import sys
 
 sys.dont_write_bytecode = True
 import egress_test  # noqa: E402
-from cases import main  # noqa: E402
+from cases import GLOVEBOX, main  # noqa: E402
 from egress_test import cidr, domain  # noqa: E402
 from internet import EVIL, GOOD, OTHER  # noqa: E402
 
@@ -131,6 +132,14 @@ class Terminated(Inspect):
         self.assertEqual([r[2] for r in self.came_in()["requests"]], ["/v1/a", "/x"])
         self.assertEqual([(d["path"], d["decision"], d["status"]) for d in self.decisions("request")],
                          [("/v1/a", "allow", 200), ("/v2/a", "deny", 403), ("/v1/a", "deny", 403), ("/x", "allow", 200)])
+
+    def test_a_machine_without_roots(self):
+        """It takes none to let TLS through, or to end it nowhere."""
+        nothing = ["unshare", "-m", "sh", "-c", 'mount --bind /dev/null /etc/ssl/certs/ca-certificates.crt && exec "$@"', "sh"]
+        for options, status in ((("--allow", "api.good.test"), 0), (self.policy(*self.RULES), 125)):
+            done = subprocess.run([*nothing, GLOVEBOX, "run", *options, "--", "true"], capture_output=True, timeout=60, check=False)
+            self.assertEqual(done.returncode, status, done.stderr)
+        self.assertIn(b"install ca-certificates", done.stderr)
 
     def test_what_the_log_is_to_have(self):
         for level, events in (("decisions", {"dns", "connect", "request"}), ("flows", {"dns", "connect", "request", "close"}),
