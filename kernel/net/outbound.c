@@ -57,6 +57,15 @@ static void stop_watching(struct outbound *o)
     o->is_watched = false;
 }
 
+/*
+ * The end of a pair is one of the connection only if the gateway has said so, or the program has
+ * ended its own reading; else something follows.
+ */
+static bool has_ended(const struct outbound *o)
+{
+    return !o->is_pair || o->is_finished || tcp_socket(o->owner)->shutdown & SHUTDOWN_RECEIVE;
+}
+
 /* The connection is over on both sides, or broken: told once, and nothing comes after it. */
 static void note_end(struct outbound *o)
 {
@@ -79,8 +88,7 @@ static void on_ready(struct host_watch *w, uint32_t events)
         if (!o->is_pair)
             return;
     }
-    /* The end of a pair is one of the connection only if that was said; else something follows. */
-    if (o->is_pair && told && !o->is_finished) {
+    if (told && !has_ended(o)) {
         stop_watching(o);
         return;
     }
@@ -368,7 +376,7 @@ static ssize_t take(struct outbound *o, size_t size, int peek)
         if (!o->is_pair)
             return o->owner->reset ? 0 : take(o, size, peek);
         errno = EAGAIN;
-        return o->is_finished ? 0 : -1;
+        return has_ended(o) ? 0 : -1;
     }
     size = MIN(size, o->rest.size);
     memcpy(piece, o->rest.data, size);
@@ -418,7 +426,7 @@ static uint32_t outbound_poll(struct socket *s, struct poll_table *table)
     }
     if (poll(&p, 1, 0) < 0)
         p.revents = 0;
-    if (o->is_pair && !o->is_finished && p.revents & (POLLHUP | POLLRDHUP))
+    if (!has_ended(o) && p.revents & (POLLHUP | POLLRDHUP))
         p.revents = count_readable(o) > 0 ? POLLIN : 0;
     if (p.revents & (POLLIN | POLLRDHUP) || o->rest.size > 0)
         events |= SOCKET_READABLE;

@@ -176,6 +176,25 @@ print(json.dumps([len(body), c.getresponse().read().decode() == f"{sum(body)}\\n
 """
         self.assertEqual(self.python(code, *self.policy(*self.RULES)), [len(egress_test.BIG), True])
 
+    def test_a_reader_is_woken_by_the_end_of_reading(self):
+        code = """
+import threading
+look("other.good.test")
+s = socket.create_connection(("other.good.test", 443))
+s.sendall(b"\\x16\\x03\\x01")  # the gateway waits for more
+ends = []
+reader = threading.Thread(target=lambda: ends.append(s.recv(100)))
+reader.start()
+time.sleep(0.3)
+s.shutdown(socket.SHUT_RD)
+reader.join(20)
+p = select.poll()
+p.register(s, select.POLLIN)
+print(json.dumps([reader.is_alive(), [e.decode() for e in ends], s.recv(10).decode(), p.poll(0)[0][1] & 1]), flush=True)
+os._exit(0)
+"""
+        self.assertEqual(self.python(code, *self.policy(*self.RULES)), [False, [""], "", 1])
+
     def test_transforms(self):
         rule = domain("api.good.test", transforms=[{"set_headers": {"x-added": "1", "authorization": "Bearer z"},
                                                     "remove_headers": ["x-gone"]}])
