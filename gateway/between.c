@@ -27,6 +27,8 @@
 /* Of what waits for a side that doesn't read; then the other one is not read either. */
 #define QUEUE_BYTES (4 * PIECE_BYTES)
 #define PAIR_BYTES  (64 << 10) /* of the pair's buffer towards the program */
+/* And at its end: room for all that is left, so that nobody has to read it first. */
+#define LAST_PAIR_BYTES (4 * PAIR_BYTES)
 
 static struct list spent = {&spent, &spent};
 static char piece[PIECE_BYTES];
@@ -247,6 +249,19 @@ static void tell_peer_end(struct between *b)
 
 /* ---- the loop ---- */
 
+/*
+ * The program can't write until it has the connection itself, and may not read before it has
+ * written: what is left for it goes into the pair whether it reads or not.
+ */
+static void push_rest(struct between *b)
+{
+    const int size = LAST_PAIR_BYTES;
+    if (b->to_guest.size == 0 || b->guest.fd < 0)
+        return;
+    setsockopt(b->guest.fd, SOL_SOCKET, SO_SNDBUF, &size, sizeof(size));
+    send_to_guest(b);
+}
+
 static void finish_handing_over(struct between *b)
 {
     struct flow *f = b->flow;
@@ -370,8 +385,10 @@ static bool step(struct between *b)
 static void settle(struct between *b, bool has_more)
 {
     struct flow *f = b->flow;
-    bool is_sent = b->to_guest.size == 0 && b->to_peer.size == 0;
-    if (b->stage == HANDING_OVER && b->guest_ended && is_sent)
+    bool is_stopped = b->stage == HANDING_OVER && b->guest_ended && b->to_peer.size == 0;
+    if (is_stopped)
+        push_rest(b);
+    if (is_stopped && b->to_guest.size == 0)
         finish_handing_over(b);
     else if (b->stage == CLOSING && (b->to_guest.size == 0 || b->guest.fd < 0))
         flow_close(f);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * How many bytes the sandbox may send and receive, in all and in a second (limits.bytes_up,
- * bytes_down, rate_up, rate_down): of all its connections together, as its programs write and read
- * them.
+ * bytes_down, rate_up, rate_down): of all its connections together, as they come in here on either
+ * side.
  */
 #pragma once
 

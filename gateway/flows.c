@@ -415,6 +415,12 @@ uint64_t flows_newest(void)
     return f ? f->id : 0;
 }
 
+/* The kernel has it: what passes is seen here no more. */
+static bool is_handed_over(const struct flow *f)
+{
+    return f->is_answered && !f->between && !is_udp(f);
+}
+
 /* What was dialled is still allowed, by the same way, with all that was seen of it. */
 static bool is_still_allowed(const struct flow *f)
 {
@@ -422,6 +428,9 @@ static bool is_still_allowed(const struct flow *f)
     policy_judge(gateway.policy, &gateway.operator, & f->evidence, &v);
     if (v.action == POLICY_WAIT)
         return f->between != NULL;
+    /* It would have to be counted, or opened. */
+    if (is_handed_over(f) && (budget_is_set() || (v.terminates_tls && f->sni[0])))
+        return false;
     if (v.action != POLICY_ALLOW || (v.name && f->name[0] && strcmp(v.name, f->name) != 0))
         return false;
     if (is_udp(f) && why_no_datagrams(f))

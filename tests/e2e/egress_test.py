@@ -354,6 +354,19 @@ except OSError as e:
 """
         self.assertEqual(self.python(code, *self.ALL), [True, "EPIPE", ""])
 
+    def test_who_writes_before_reading_is_not_held_up(self):
+        code = """
+s = socket.create_connection(("api.good.test", 11), 20)
+time.sleep(0.5)
+s.sendall(b"x\\n" + b"y" * 400000)
+s.shutdown(socket.SHUT_WR)
+data = b""
+while piece := s.recv(70000):
+    data += piece
+print(json.dumps([len(data), data[400000:].decode()]))
+"""
+        self.assertEqual(self.python(code, *self.ALL), [400006, "400002"])
+
     def test_a_reset_is_told(self):
         code = """
 def reset(wait):

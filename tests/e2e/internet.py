@@ -278,6 +278,20 @@ class Reset(socketserver.BaseRequestHandler):
         self.request.close()
 
 
+class Flood(socketserver.BaseRequestHandler):
+    """Speaks much before it listens, and says at its end how much it heard."""
+    def handle(self):
+        def listen():
+            while piece := self.request.recv(65536):
+                heard.append(len(piece))
+        heard = []
+        listener = threading.Thread(target=listen)
+        listener.start()
+        self.request.sendall(b"f" * 400000)
+        listener.join()
+        self.request.sendall(b"%d" % sum(heard))
+
+
 class Silent(socketserver.BaseRequestHandler):
     """Reads nothing until told to by a byte of urgent patience: the client's end."""
     def handle(self):
@@ -311,7 +325,7 @@ def serve(folder, has_v6):
         ip(f"addr add {address}/32 dev lo")
     ip("route add blackhole 45.33.32.99")  # whose packets come to nothing
     for host, port, handler in ((GOOD, 80, Web), (OTHER, 80, Web), (EVIL, 80, Web), (GOOD, 22, Banner), (GOOD, 7, Echo),
-                                (GOOD, 9, Reset), (GOOD, 10, Silent), (EVIL, 53, Web), (GOOD, 443, tls["good"]),
+                                (GOOD, 9, Reset), (GOOD, 10, Silent), (GOOD, 11, Flood), (EVIL, 53, Web), (GOOD, 443, tls["good"]),
                                 (EVIL, 443, tls["other"]), (OTHER, 443, tls["good"]), (GOOD, 8443, tls["other"]),
                                 (GOOD, 8444, tls["expired"]), (GOOD, 8445, tls["self"])):
         threading.Thread(target=Server((host, port), handler).serve_forever, daemon=True).start()
