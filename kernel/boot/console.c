@@ -2,7 +2,6 @@
 /* host calls: recvfrom sendto */
 #include "kernel/boot/console.h"
 
-#include "kernel/boot/control.h"
 #include "kernel/core/kernel.h"
 #include "kernel/core/traffic.h"
 
@@ -11,111 +10,152 @@
 #define PIECE    4096
 #define DRAIN_MS 2000
 
-static struct tty *console;
-static struct host_watch watch;
-static bool input_ended; /* the starter's side is gone */
+struct console {
+    struct tty *tty; /* NULL once it was hung up */
+    struct host_watch watch;
+    bool input_ended; /* the starter's side is gone */
+    /* Output that was taken from the pty and not yet by the socket. */
+    char pending[PIECE];
+    size_t pending_size, pending_at;
+    void (*done)(void *context); /* set: it is to end when there is no output any more */
+    void *context;
+};
 
-struct tty *console_tty(void)
+struct tty *console_tty(const struct console *c)
 {
-    return console;
+    return c ? c->tty : NULL;
 }
 
-/* Output that was taken from the pty and not yet by the socket. */
-static char pending[PIECE];
-static size_t pending_size, pending_at;
-
-static void update_watch(void)
+static void update_watch(struct console *c)
 {
     uint32_t events = 0;
-    if (!input_ended && console_input_room(console) > 0)
+    if (!c->input_ended && !c->done && console_input_room(c->tty) > 0)
         events |= EPOLLIN;
-    if (pending_at < pending_size)
+    if (c->pending_at < c->pending_size)
         events |= EPOLLOUT;
-    host_watch_change(&watch, events);
+    host_watch_change(&c->watch, events);
 }
 
 /* False when the socket takes no more for now. */
-static bool move_output(void)
+static bool move_output(struct console *c)
 {
     for (;;) {
-        if (pending_at == pending_size) {
-            pending_at = 0;
-            pending_size = console_output(console, pending, sizeof(pending));
-            if (pending_size == 0)
+        if (c->pending_at == c->pending_size) {
+            c->pending_at = 0;
+            c->pending_size = console_output(c->tty, c->pending, sizeof(c->pending));
+            if (c->pending_size == 0)
                 return true;
         }
-        ssize_t n = send(watch.fd.n, pending + pending_at, pending_size - pending_at,
+        ssize_t n = send(c->watch.fd.n, c->pending + c->pending_at, c->pending_size - c->pending_at,
                          MSG_DONTWAIT | MSG_NOSIGNAL);
         if (n < 0 && errno == EINTR)
             continue;
         if (n < 0)
             return errno != EAGAIN;
-        pending_at += (size_t)n;
+        c->pending_at += (size_t)n;
         traffic.stream_bytes += (uint64_t)n;
     }
 }
 
-static void move_input(void)
+static void move_input(struct console *c)
 {
     char data[PIECE];
-    size_t room = console_input_room(console);
-    ssize_t n = recv(watch.fd.n, data, MIN(room, sizeof(data)), MSG_DONTWAIT);
+    size_t room = console_input_room(c->tty);
+    ssize_t n = recv(c->watch.fd.n, data, MIN(room, sizeof(data)), MSG_DONTWAIT);
     if (n > 0) {
         traffic.stream_bytes += (uint64_t)n;
-        console_input(console, data, (size_t)n);
+        console_input(c->tty, data, (size_t)n);
     } else if (n == 0 || (errno != EAGAIN && errno != EINTR))
-        input_ended = true;
+        c->input_ended = true;
 }
 
 /* Nobody is there any more to read or to type: the programs see a hang-up. */
-static void hang_up(void)
+static void hang_up(struct console *c)
 {
-    struct tty *t = console;
-    host_watch_remove(&watch);
-    console = NULL;
-    control_forget_console();
+    struct tty *t = c->tty;
+    host_watch_remove(&c->watch);
+    hostfd_close(&c->watch.fd);
+    c->tty = NULL;
     console_hang_up(t);
+}
+
+static void end(struct console *c)
+{
+    void (*done)(void *context) = c->done;
+    void *context = c->context;
+    if (c->tty)
+        hang_up(c);
+    free(c);
+    done(context);
 }
 
 static void on_ready(struct host_watch *w, uint32_t events)
 {
-    if ((events & (EPOLLIN | EPOLLHUP)) && !input_ended && console_input_room(console) > 0)
-        move_input();
-    move_output();
-    if (input_ended)
-        hang_up();
+    struct console *c = container_of(w, struct console, watch);
+    if ((events & (EPOLLIN | EPOLLHUP)) && !c->input_ended && console_input_room(c->tty) > 0)
+        move_input(c);
+    bool is_empty = move_output(c);
+    if (c->done && (is_empty || c->input_ended))
+        end(c);
+    else if (c->input_ended)
+        hang_up(c);
     else
-        update_watch();
+        update_watch(c);
 }
 
 /* Called from within the pty's own work: the socket is looked at in the next round. */
 static void on_changed(struct tty *t, void *context)
 {
-    if (t != console)
+    struct console *c = context;
+    if (t != c->tty)
         return;
     if (console_has_output(t))
-        host_watch_change(&watch, watch.events | EPOLLOUT);
-    else if (!input_ended)
-        host_watch_change(&watch, watch.events | EPOLLIN);
+        host_watch_change(&c->watch, c->watch.events | EPOLLOUT);
+    else if (!c->input_ended)
+        host_watch_change(&c->watch, c->watch.events | EPOLLIN);
 }
 
-int console_start(unsigned rows, unsigned columns, uid_t uid, struct file **ret_slave)
+int console_open(struct hostfd socket, unsigned rows, unsigned columns, uid_t uid,
+                 struct console **ret, struct file **ret_slave)
 {
-    const struct console_options options = {
-        .rows = (uint16_t)rows, .columns = (uint16_t)columns, .uid = uid, .changed = on_changed};
-    watch.fd.n = CONTROL_STDIN_FD;
-    watch.ready = on_ready;
-    int r = host_watch_add(&watch, EPOLLIN);
-    if (r < 0)
+    struct console *c = calloc(1, sizeof(*c));
+    if (!c)
+        return -ENOMEM;
+    const struct console_options options = {.rows = (uint16_t)rows,
+                                            .columns = (uint16_t)columns,
+                                            .uid = uid,
+                                            .changed = on_changed,
+                                            .context = c};
+    c->watch = (struct host_watch){.fd = socket, .ready = on_ready};
+    int r = host_watch_add(&c->watch, EPOLLIN);
+    if (r == 0) {
+        r = tty_new_host_console(&options, ret_slave, &c->tty);
+        if (r < 0)
+            host_watch_remove(&c->watch);
+    }
+    if (r < 0) {
+        free(c);
         return r;
-    return tty_new_host_console(&options, ret_slave, &console);
+    }
+    *ret = c;
+    return 0;
 }
 
-void console_drain(void)
+void console_drain(struct console *c)
 {
-    if (!console)
+    if (!console_tty(c))
         return;
-    while (!move_output())
-        if (!host_watch_wait_room(watch.fd, DRAIN_MS))
+    while (!move_output(c))
+        if (!host_watch_wait_room(c->watch.fd, DRAIN_MS))
             return;
+}
+
+void console_finish(struct console *c, void (*done)(void *context), void *context)
+{
+    c->done = done;
+    c->context = context;
+    if (c->tty)
+        host_watch_change(&c->watch, EPOLLOUT);
+    else
+        end(c);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* host calls: recvfrom sendmsg */
+/* host calls: recvmsg sendmsg */
 #include "kernel/boot/control.h"
 
 #include "kernel/boot/copy.h"
@@ -27,12 +27,16 @@ struct kept {
 static struct host_watch watch = {.fd = {CONTROL_FD}, .patient = true};
 static struct list kept = {&kept, &kept};
 static size_t kept_count;
+void (*control_exec)(const struct control_packet *p, struct hostfd *fds, size_t count);
+
 static struct process *program;
+static bool has_had_program;
 static struct tty *console;
 
 void control_set_program(struct process *p, struct tty *tty)
 {
     program = p;
+    has_had_program = true;
     console = tty;
 }
 
@@ -86,7 +90,7 @@ static void wait_for_room(void)
     host_watch_change(&watch, EPOLLIN | EPOLLOUT);
 }
 
-static void send_packet(const struct control_packet *p, const char *text)
+void control_send_packet(const struct control_packet *p, const char *text)
 {
     if (list_is_empty(&kept) && try_send(p, text))
         return;
@@ -118,7 +122,7 @@ void control_send(enum control_type type, int32_t value, const char *text, size_
     const size_t most = CONTROL_PACKET_MAX_BYTES - sizeof(struct control_packet);
     struct control_packet p = {
         .type = type, .value = value, .text_size = (uint32_t)MIN(text_size, most)};
-    send_packet(&p, text);
+    control_send_packet(&p, text);
 }
 
 static void fill_totals(struct control_packet *p)
@@ -136,7 +140,7 @@ void control_send_exit(const struct process *ended)
     struct control_packet p = {
         .type = CONTROL_EXITED, .value = ended->wait_status, .reason = ended->end_reason};
     fill_totals(&p);
-    send_packet(&p, NULL);
+    control_send_packet(&p, NULL);
 }
 
 /* The main program has not ended: it is about to, with all others. */
@@ -144,7 +148,18 @@ static void send_totals(void)
 {
     struct control_packet p = {.type = CONTROL_TOTALS};
     fill_totals(&p);
-    send_packet(&p, NULL);
+    control_send_packet(&p, NULL);
+}
+
+void control_send_over(enum control_reason reason)
+{
+    static bool is_told;
+    struct control_packet p = {.type = CONTROL_OVER, .reason = reason};
+    if (is_told)
+        return;
+    is_told = true;
+    fill_totals(&p);
+    control_send_packet(&p, NULL);
 }
 
 void control_send_casualty(struct process *ended)
@@ -156,7 +171,7 @@ void control_send_casualty(struct process *ended)
         .reason = ended->end_reason,
         .text_size = (uint32_t)strlen(name),
     };
-    send_packet(&p, name);
+    control_send_packet(&p, name);
 }
 
 void control_send_denied(int32_t value, unsigned protocol, const char *what)
@@ -167,7 +182,7 @@ void control_send_denied(int32_t value, unsigned protocol, const char *what)
         .reason = protocol,
         .text_size = what ? (uint32_t)strlen(what) : 0,
     };
-    send_packet(&p, what);
+    control_send_packet(&p, what);
 }
 
 static void signal_program(int sig)
@@ -192,7 +207,8 @@ static void answer_copy(const struct control_packet *p, const char *text)
         control_send(CONTROL_COPIED, p->value, answer, size);
 }
 
-static void take_packet(const struct control_packet *p, const char *text)
+static void take_packet(const struct control_packet *p, const char *text, struct hostfd *fds,
+                        size_t fd_count)
 {
     switch (p->type) {
     case CONTROL_WINDOW_SIZE:
@@ -203,7 +219,7 @@ static void take_packet(const struct control_packet *p, const char *text)
         signal_program(p->value);
         break;
     case CONTROL_KILL:
-        if (program)
+        if (program || !has_had_program)
             send_totals();
         loop_stop();
         break;
@@ -212,27 +228,62 @@ static void take_packet(const struct control_packet *p, const char *text)
     case CONTROL_COPY_END:
         answer_copy(p, text);
         break;
+    case CONTROL_EXEC:
+    case CONTROL_EXEC_SIGNAL:
+    case CONTROL_EXEC_WINDOW:
+        if (control_exec)
+            control_exec(p, fds, fd_count);
+        break;
     }
 }
 
-static void on_ready(struct host_watch *w, uint32_t events)
+/* The descriptors that came with a message. */
+static size_t take_descriptors(struct msghdr *h, struct hostfd fds[CONTROL_DESCRIPTORS_MAX])
+{
+    struct cmsghdr *c = CMSG_FIRSTHDR(h);
+    if (!c || c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_RIGHTS)
+        return 0;
+    size_t count = MIN((c->cmsg_len - CMSG_LEN(0)) / sizeof(int), (size_t)CONTROL_DESCRIPTORS_MAX);
+    for (size_t i = 0; i < count; i++)
+        memcpy(&fds[i].n, CMSG_DATA(c) + i * sizeof(int), sizeof(int));
+    return count;
+}
+
+/* False: the starter is gone. */
+static bool receive_one(void)
 {
     static struct {
         struct control_packet packet;
         char text[COPY_PATH_MAX_BYTES];
     } m;
+    union {
+        struct cmsghdr header;
+        char bytes[CMSG_SPACE(CONTROL_DESCRIPTORS_MAX * sizeof(int))];
+    } room;
+    struct iovec part = {&m, sizeof(m)};
+    struct msghdr h = {
+        .msg_iov = &part, .msg_iovlen = 1, .msg_control = &room, .msg_controllen = sizeof(room)};
+    struct hostfd fds[CONTROL_DESCRIPTORS_MAX];
+    ssize_t n = recvmsg(CONTROL_FD, &h, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+    if (n <= 0)
+        return n < 0 && (errno == EAGAIN || errno == EINTR);
+    size_t count = take_descriptors(&h, fds);
+    if (n >= (ssize_t)sizeof(m.packet) && m.packet.text_size == (size_t)n - sizeof(m.packet))
+        take_packet(&m.packet, m.text, fds, count);
+    for (size_t i = 0; i < count; i++)
+        hostfd_close(&fds[i]);
+    return true;
+}
+
+static void on_ready(struct host_watch *w, uint32_t events)
+{
     if (events & EPOLLOUT) {
         send_kept();
         if (list_is_empty(&kept))
             host_watch_change(w, EPOLLIN);
     }
-    if (!(events & ~(uint32_t)EPOLLOUT))
-        return;
-    ssize_t n = recv(CONTROL_FD, &m, sizeof(m), MSG_DONTWAIT);
-    if (n >= (ssize_t)sizeof(m.packet) && m.packet.text_size == (size_t)n - sizeof(m.packet))
-        take_packet(&m.packet, m.text);
-    else if (n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR))
-        loop_stop(); /* the starter is gone */
+    if ((events & ~(uint32_t)EPOLLOUT) && !receive_one())
+        loop_stop();
 }
 
 int control_start(void)

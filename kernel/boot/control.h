@@ -4,6 +4,7 @@
  */
 #pragma once
 
+#include "kernel/host/hostfd.h"
 #include "lib/base/base.h"
 #include "lib/base/control.h"
 
@@ -16,6 +17,9 @@ int control_start(void);
  */
 void control_send(enum control_type type, int32_t value, const char *text, size_t text_size);
 
+/* Likewise any packet, with p->text_size bytes of text. */
+void control_send_packet(const struct control_packet *p, const char *text);
+
 /*
  * Sends lines of the trace. Waits up to limit_ms for a starter that does not read; false: it does
  * not, and nothing was sent. The main loop comes round when it does again.
@@ -27,6 +31,15 @@ void control_drain(void);
 
 struct process;
 struct tty;
+
+/*
+ * Who takes a CONTROL_EXEC, CONTROL_EXEC_SIGNAL or CONTROL_EXEC_WINDOW (boot/program.c), and the
+ * descriptors that came with it; those that it leaves in fds are closed.
+ */
+extern void (*control_exec)(const struct control_packet *p, struct hostfd *fds, size_t count);
+
+/* CONTROL_OVER, the first time. */
+void control_send_over(enum control_reason reason);
 
 /* CONTROL_EXITED of the main program, with the totals. */
 void control_send_exit(const struct process *ended);

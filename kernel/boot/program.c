@@ -8,21 +8,73 @@
 #include "kernel/boot/user.h"
 #include "kernel/core/kernel.h"
 #include "kernel/fs/dev/hostpipe.h"
+#include "kernel/proc/budget.h"
 #include "kernel/proc/jobs.h"
 #include "kernel/proc/limits.h"
 #include "kernel/proc/process.h"
 #include "kernel/proc/spawn.h"
 
+#include <signal.h>
 #include <stdio.h>
 #include <sys/wait.h>
 
 #define DEFAULT_PATH "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+#define STREAMS      3
 
-static struct spawn spawn;
-static struct process *program;
-static char program_path[GUEST_PATH_MAX];
-static const char *command;
+struct program {
+    struct list link;
+    int32_t number; /* of its CONTROL_EXEC; 0: the main program */
+    const struct spec *spec;
+    struct spec own;         /* what came with a CONTROL_EXEC */
+    struct process *process; /* NULL: not there yet, or no more */
+    struct session *session; /* of the process; only to be compared, it may be gone */
+    struct console *console; /* NULL: it has no terminal */
+    struct spawn spawn;
+    bool takes_session_along; /* its end is its session's */
+    int32_t status;           /* of its end, as CONTROL_EXEC_ENDED has it */
+    enum control_reason reason;
+    char path[GUEST_PATH_MAX];
+};
+
+/* Those that were not told to have ended. */
+static struct list programs = {&programs, &programs};
+static size_t program_count;
+/* For all programs: what --ulimit asked for. */
 static const struct spec_limits *limits;
+
+/* spec: borrowed. */
+static struct program *program_new(int32_t number, const struct spec *spec)
+{
+    struct program *p = calloc(1, sizeof(*p));
+    if (!p)
+        return NULL;
+    p->number = number;
+    p->spec = spec;
+    list_append(&programs, &p->link);
+    program_count++;
+    return p;
+}
+
+static void program_free(struct program *p)
+{
+    list_remove(&p->link);
+    program_count--;
+    spec_done(&p->own);
+    free(p);
+}
+
+static struct program *find_program(int32_t number)
+{
+    struct program *p;
+    list_for_each(p, &programs, link)
+    {
+        if (p->number == number)
+            return p;
+    }
+    return NULL;
+}
+
+/* ---- where it is found ---- */
 
 static int status_of(int error)
 {
@@ -41,7 +93,7 @@ static const char *reason_of(int error)
 }
 
 /* 0 when path can be executed by cred. */
-static int check_program(const struct walk_base *base, const char *path)
+static int check_file(const struct walk_base *base, const char *path)
 {
     struct path p;
     int r = walk_path(base, path, WALK_FOLLOW, &p, NULL);
@@ -68,22 +120,25 @@ static const char *search_path(char **envp)
 
 /* As execvp(3): the first directory of PATH where it can be run; an EACCES on the way is
  * remembered. */
-static int find_program(const struct walk_base *base, const char *name, char **envp)
+static int find_file(struct program *program, const struct walk_base *base)
 {
+    const char *name = program->spec->argv[0];
+    char *path = program->path;
+
     if (strchr(name, '/')) {
         size_t size = strlen(name) + 1;
-        if (size > sizeof(program_path))
+        if (size > sizeof(program->path))
             return -ENAMETOOLONG;
-        memcpy(program_path, name, size);
-        return check_program(base, name);
+        memcpy(path, name, size);
+        return check_file(base, name);
     }
     int error = -ENOENT;
-    const char *at = search_path(envp);
+    const char *at = search_path(program->spec->envp);
     while (*name) {
         size_t n = strcspn(at, ":");
-        if ((size_t)snprintf(program_path, sizeof(program_path), "%.*s/%s", n ? (int)n : 1,
-                             n ? at : ".", name) < sizeof(program_path)) {
-            int r = check_program(base, program_path);
+        if ((size_t)snprintf(path, sizeof(program->path), "%.*s/%s", n ? (int)n : 1, n ? at : ".",
+                             name) < sizeof(program->path)) {
+            int r = check_file(base, path);
             if (r == 0)
                 return 0;
             if (r != -ENOENT && r != -ENOTDIR && r != -EISDIR)
@@ -96,38 +151,114 @@ static int find_program(const struct walk_base *base, const char *name, char **e
     return error;
 }
 
-static void report_failure(int error)
+/* ---- its end ---- */
+
+static void tell_failure(const struct program *p, int status, const char *text)
 {
-    char text[GUEST_PATH_MAX + 128];
-    int n = snprintf(text, sizeof(text), "%s: %s", command, reason_of(error));
-    control_send(CONTROL_FAILED, error == -ENOENT ? STATUS_CANT_RUN : status_of(error), text,
-                 (size_t)n);
+    struct control_packet packet = {
+        .type = p->number ? CONTROL_EXEC_FAILED : CONTROL_FAILED,
+        .value = p->number ? p->number : status,
+        .status = status,
+        .text_size = (uint32_t)strlen(text),
+    };
+    control_send_packet(&packet, text);
 }
 
-static void on_process_end(struct process *p)
+static void fail_to_start(const struct program *p, int error)
 {
-    if (p != program) {
-        if (p->end_reason != CONTROL_BY_ITSELF)
-            control_send_casualty(p);
-        return;
+    char text[GUEST_PATH_MAX + 128];
+    snprintf(text, sizeof(text), "%s: %s", p->spec->argv[0], reason_of(error));
+    tell_failure(p, error == -ENOENT ? STATUS_CANT_RUN : status_of(error), text);
+}
+
+static void end_session(const struct program *program)
+{
+    struct process *p;
+    list_for_each(p, &process_all, all_link)
+    {
+        if (p != program->process && p->group && p->group->session == program->session)
+            process_kill(p, SIGKILL);
     }
-    console_drain();
+}
+
+static void on_main_end(struct program *program, struct process *p)
+{
+    console_drain(program->console);
     trace_finish();
     if (!p->did_exec && p->exec_error)
-        report_failure(p->exec_error);
+        fail_to_start(program, p->exec_error);
     else
         control_send_exit(p);
     control_set_program(NULL, NULL);
     jobs_program = NULL;
-    program = NULL;
     loop_stop();
+}
+
+/* All that it wrote is out. */
+static void tell_end(void *context)
+{
+    struct program *program = context;
+    const struct control_packet packet = {.type = CONTROL_EXEC_ENDED,
+                                          .value = program->number,
+                                          .status = program->status,
+                                          .reason = program->reason};
+    control_send_packet(&packet, NULL);
+    program_free(program);
+}
+
+static void forget(void *context)
+{
+    program_free(context);
+}
+
+static void on_exec_end(struct program *program, struct process *p)
+{
+    void (*done)(void *context) = tell_end;
+    if (program->takes_session_along)
+        end_session(program);
+    program->status = p->wait_status;
+    program->reason = p->end_reason;
+    program->process = NULL;
+    if (!p->did_exec && p->exec_error) {
+        fail_to_start(program, p->exec_error);
+        done = forget;
+    }
+    if (program->console)
+        console_finish(program->console, done, program);
+    else
+        done(program);
+}
+
+static struct program *program_of(const struct process *p)
+{
+    struct program *program;
+    list_for_each(program, &programs, link)
+    {
+        if (program->process == p)
+            return program;
+    }
+    return NULL;
+}
+
+static void on_process_end(struct process *p)
+{
+    struct program *program = program_of(p);
+    if (p->end_reason != CONTROL_BY_ITSELF && (!program || program->number))
+        control_send_casualty(p);
+    if (program && program->number)
+        on_exec_end(program, p);
+    else if (program)
+        on_main_end(program, p);
 }
 
 static void on_process_stop(struct process *p)
 {
-    if (p == program)
+    const struct program *program = program_of(p);
+    if (program && program->number == 0)
         control_send(CONTROL_STOPPED, p->stop_signal, NULL, 0);
 }
+
+/* ---- its beginning ---- */
 
 /* What --ulimit asked for, before the program runs. */
 static void set_limits(struct process *p)
@@ -148,13 +279,37 @@ static void set_limits(struct process *p)
 
 static void on_started(struct spawn *s, struct process *p)
 {
-    program = p;
-    jobs_program = p;
+    struct program *program = container_of(s, struct program, spawn);
+    struct tty *tty = console_tty(program->console);
+    program->process = p;
+    program->session = p->group->session;
     set_limits(p);
-    control_set_program(p, console_tty());
-    if (console_tty())
-        tty_make_controlling(console_tty(), p);
-    control_send(CONTROL_READY, p->pid, NULL, 0);
+    if (tty)
+        tty_make_controlling(tty, p);
+    if (program->number == 0) {
+        jobs_program = p;
+        control_set_program(p, tty);
+        control_send(CONTROL_READY, p->pid, NULL, 0);
+        return;
+    }
+    const struct control_packet packet = {
+        .type = CONTROL_EXEC_STARTED, .value = program->number, .reason = (uint32_t)p->pid};
+    control_send_packet(&packet, NULL);
+}
+
+static void on_failed(struct spawn *s, int error)
+{
+    struct program *program = container_of(s, struct program, spawn);
+    char text[GUEST_PATH_MAX + 128];
+    snprintf(text, sizeof(text), "%s: no process can be made: %s", program->spec->argv[0],
+             strerror(error));
+    tell_failure(program, STATUS_FAILED, text);
+    if (program->number == 0)
+        loop_stop();
+    else if (program->console)
+        console_finish(program->console, forget, program);
+    else
+        program_free(program);
 }
 
 /* Programs look at what their standard input is: some read from anything but /dev/null. */
@@ -166,16 +321,18 @@ static int open_null(struct file **ret)
     return vfs_open(&base, "/dev/null", &how, ret);
 }
 
-static int open_pipes(const struct spec *spec, const struct user *user, struct fdtable *files)
+/* Takes over the descriptors that it uses, as open_streams(). */
+static int open_pipes(const struct spec *spec, const struct user *user, struct hostfd *streams,
+                      struct fdtable *files)
 {
-    static const int numbers[3] = {CONTROL_STDIN_FD, CONTROL_STDOUT_FD, CONTROL_STDERR_FD};
-    for (int fd = 0; fd < 3; fd++) {
+    for (int fd = 0; fd < STREAMS; fd++) {
         struct file *f;
-        struct hostfd pipe = {numbers[fd]};
         bool is_null = fd == 0 && spec->null_input;
-        int r = is_null ? open_null(&f) : hostpipe_file(pipe, fd > 0, user->uid, &f);
+        int r = is_null ? open_null(&f) : hostpipe_file(streams[fd], fd > 0, user->uid, &f);
         if (r < 0)
             return r;
+        if (!is_null)
+            streams[fd] = HOSTFD_NONE;
         r = fdtable_install_at(files, f, fd, FD_LIMIT, false);
         if (r < 0) {
             file_put(f);
@@ -185,16 +342,21 @@ static int open_pipes(const struct spec *spec, const struct user *user, struct f
     return 0;
 }
 
-static int open_streams(const struct spec *spec, const struct user *user, struct fdtable *files)
+static int open_streams(struct program *program, const struct user *user, struct hostfd *streams,
+                        struct fdtable *files)
 {
+    const struct spec *spec = program->spec;
     struct file *slave;
     if (!spec->tty)
-        return open_pipes(spec, user, files);
-    int r = console_start(spec->rows, spec->columns, user->uid, &slave);
-    for (int fd = 0; r >= 0 && fd < 3; fd++)
+        return open_pipes(spec, user, streams, files);
+    int r =
+        console_open(streams[0], spec->rows, spec->columns, user->uid, &program->console, &slave);
+    if (r < 0)
+        return r;
+    streams[0] = HOSTFD_NONE;
+    for (int fd = 0; r >= 0 && fd < STREAMS; fd++)
         r = fdtable_install_at(files, file_get(slave), fd, FD_LIMIT, false);
-    if (r >= 0)
-        file_put(slave);
+    file_put(slave);
     return r < 0 ? r : 0;
 }
 
@@ -225,47 +387,192 @@ static int enter_directory(const struct spec *spec, const struct user *user, str
     return 0;
 }
 
-int program_start(const struct spec *spec, struct setup_error *e)
+/*
+ * Queues its start. 0; or the exit status, negative, with the reason in e. What it has by then is
+ * the caller's to free, with the program.
+ */
+static int prepare(struct program *program, struct hostfd *streams, struct setup_error *e)
 {
+    struct spawn *s = &program->spawn;
+    const struct spec *spec = program->spec;
     struct user user;
     struct path root = {vfs_root_mount, vfs_root_mount->root};
     struct walk_base base = {.root = root, .base = root, .cred = &cred_kernel};
-    command = spec->argv[0];
-    limits = &spec->limits;
     if (user_find(&base, spec->user, &user) < 0) {
         setup_fail(e, ENOENT, "user %s is not in the sandbox's /etc/passwd", spec->user);
         return -STATUS_FAILED;
     }
-    struct cred *cred = make_cred(&user);
-    base.cred = cred;
-    struct fdtable *files = fdtable_new();
-    if (!cred || !files || enter_directory(spec, &user, &base, e) < 0)
+    s->cred = make_cred(&user);
+    base.cred = s->cred;
+    s->files = fdtable_new();
+    if (!s->cred || !s->files) {
+        setup_fail(e, ENOMEM, "start");
         return -STATUS_FAILED;
-    int r = find_program(&base, spec->argv[0], spec->envp);
+    }
+    if (enter_directory(spec, &user, &base, e) < 0)
+        return -STATUS_FAILED;
+    int r = find_file(program, &base);
     if (r < 0) {
-        snprintf(e->text, sizeof(e->text), "%.300s: %s", command, reason_of(r));
+        snprintf(e->text, sizeof(e->text), "%.300s: %s", spec->argv[0], reason_of(r));
         return -status_of(r);
     }
-    r = open_streams(spec, &user, files);
+    r = open_streams(program, &user, streams, s->files);
     if (r < 0) {
         setup_fail(e, -r, "standard streams");
         return -STATUS_FAILED;
     }
-    spawn = (struct spawn){
-        .files = files,
-        .fs = fs_context_new(root, base.base, 022),
-        .cred = cred,
-        .argv = spec->argv,
-        .envp = spec->envp,
-        .path = program_path,
-        .started = on_started,
-    };
-    process_on_end = on_process_end;
-    process_on_stop = on_process_stop;
-    r = spawn.fs ? spawn_queue(&spawn) : -ENOMEM;
+    s->argv = spec->argv;
+    s->envp = spec->envp;
+    s->path = program->path;
+    s->started = on_started;
+    s->failed = on_failed;
+    s->fs = fs_context_new(root, base.base, 022);
+    r = s->fs ? spawn_queue(s) : -ENOMEM;
     if (r < 0) {
         setup_fail(e, -r, "arguments and environment");
         return -STATUS_CANT_RUN;
     }
     return 0;
+}
+
+static void undo(struct program *program)
+{
+    struct spawn *s = &program->spawn;
+    if (s->files)
+        fdtable_put(s->files);
+    fs_context_put(s->fs);
+    if (s->cred)
+        cred_put(s->cred);
+    if (program->console)
+        console_finish(program->console, forget, program);
+    else
+        program_free(program);
+}
+
+/* ---- CONTROL_EXEC and kin ---- */
+
+static void refuse_exec(int32_t number, const char *text)
+{
+    const struct control_packet packet = {.type = CONTROL_EXEC_FAILED,
+                                          .value = number,
+                                          .status = STATUS_FAILED,
+                                          .text_size = (uint32_t)strlen(text)};
+    control_send_packet(&packet, text);
+}
+
+static void start_exec(struct program *program, struct hostfd *fds, size_t count)
+{
+    struct setup_error error = {""};
+    const char *bad;
+    struct hostfd streams[STREAMS] = {HOSTFD_NONE, HOSTFD_NONE, HOSTFD_NONE};
+    int r = spec_read_command(fds[0].n, &program->own, &bad);
+    size_t first = program->own.null_input && !program->own.tty;
+    size_t wanted = program->own.tty ? 1 : STREAMS - first;
+    if (r < 0 || count != 1 + wanted) {
+        setup_fail(&error, r < 0 ? -r : EINVAL, "bad specification at %s",
+                   r < 0 ? bad : "its descriptors");
+        r = -STATUS_FAILED;
+    } else {
+        for (size_t i = 0; i < wanted; i++) {
+            streams[first + i] = fds[1 + i];
+            fds[1 + i] = HOSTFD_NONE;
+        }
+        r = prepare(program, streams, &error);
+    }
+    for (size_t i = 0; i < STREAMS; i++)
+        hostfd_close(&streams[i]);
+    if (r == 0)
+        return;
+    tell_failure(program, -r, error.text);
+    undo(program);
+}
+
+static void take_exec(const struct control_packet *p, struct hostfd *fds, size_t count)
+{
+    if (p->value <= 0 || find_program(p->value) || count == 0)
+        return;
+    struct program *program = NULL;
+    if (program_count < CONTROL_EXECS_MAX)
+        program = program_new(p->value, NULL);
+    if (!program) {
+        refuse_exec(p->value, "too many programs were started from outside and have not ended; "
+                              "wait for one of them");
+        return;
+    }
+    program->spec = &program->own;
+    start_exec(program, fds, count);
+}
+
+static void signal_one(struct program *program, int sig)
+{
+    const siginfo_t info = signal_info_kernel(sig);
+    signal_send_process(program->process, sig, &info);
+}
+
+static void signal_session(struct program *program, int sig)
+{
+    struct process *p;
+    list_for_each(p, &process_all, all_link)
+    {
+        const siginfo_t info = signal_info_kernel(sig);
+        if (p->group && p->group->session == program->session)
+            signal_send_process(p, sig, &info);
+    }
+    program->takes_session_along = true;
+}
+
+static void signal_program(const struct control_packet *p)
+{
+    struct program *program = p->value > 0 ? find_program(p->value) : NULL;
+    int sig = (int)(p->reason & CONTROL_SIGNAL_MASK);
+    if (!program || !program->process || sig < 1 || sig > SIGNAL_COUNT)
+        return;
+    if (p->reason & CONTROL_TO_PROCESS) {
+        signal_one(program, sig);
+    } else if (p->reason & CONTROL_TO_SESSION) {
+        signal_session(program, sig);
+    } else if (console_tty(program->console)) {
+        tty_signal_foreground(console_tty(program->console), sig);
+    } else if (program->process->group) {
+        siginfo_t info = signal_info_kernel(sig);
+        signal_send_group(program->process->group, sig, &info);
+    }
+}
+
+static void resize_program(const struct control_packet *p)
+{
+    struct program *program = p->value > 0 ? find_program(p->value) : NULL;
+    struct tty *tty = program ? console_tty(program->console) : NULL;
+    if (tty)
+        tty_set_window_size(tty, (uint16_t)(p->reason >> 16), (uint16_t)(p->reason & 0xffff));
+}
+
+static void on_exec_packet(const struct control_packet *p, struct hostfd *fds, size_t count)
+{
+    if (p->type == CONTROL_EXEC)
+        take_exec(p, fds, count);
+    else if (p->type == CONTROL_EXEC_SIGNAL)
+        signal_program(p);
+    else if (p->type == CONTROL_EXEC_WINDOW)
+        resize_program(p);
+}
+
+int program_start(const struct spec *spec, struct setup_error *e)
+{
+    struct hostfd streams[STREAMS] = {{CONTROL_STDIN_FD}, {CONTROL_STDOUT_FD}, {CONTROL_STDERR_FD}};
+    limits = &spec->limits;
+    process_on_end = on_process_end;
+    process_on_stop = on_process_stop;
+    control_exec = on_exec_packet;
+    if (spec->waits) {
+        budget_over = control_send_over;
+        control_send(CONTROL_READY, 0, NULL, 0);
+        return 0;
+    }
+    struct program *program = program_new(0, spec);
+    if (!program) {
+        setup_fail(e, ENOMEM, "start");
+        return -STATUS_FAILED;
+    }
+    return prepare(program, streams, e);
 }

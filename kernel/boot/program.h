@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The main program of the sandbox: who runs it, where it is found, its first three descriptors.
+ * The programs that the starter asks for: who runs them, where they are found, their first three
+ * descriptors. The main program, and those that come by CONTROL_EXEC, which the sandbox outlives.
  */
 #pragma once
 
@@ -13,7 +14,8 @@
 #define STATUS_NOT_FOUND 127
 
 /*
- * Queues the start of the program. 0; or the exit status above, negative, with the reason in e. Its
- * end is told to the starter, and stops the main loop.
+ * Queues the start of the main program, if there is one, and from now on takes others. 0; or the
+ * exit status above, negative, with the reason in e. The main program's end is told to the starter,
+ * and stops the main loop. spec is borrowed for ever.
  */
 int program_start(const struct spec *spec, struct setup_error *e);

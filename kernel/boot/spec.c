@@ -227,6 +227,8 @@ static bool take_record(struct spec *s, const char *key, char *value)
         return parse_flag(value, &s->trace);
     if (!strcmp(key, "null_input"))
         return parse_flag(value, &s->null_input);
+    if (!strcmp(key, "waits"))
+        return parse_flag(value, &s->waits);
     if (!strcmp(key, "gateway"))
         return parse_flag(value, &s->has_gateway);
     if (!strcmp(key, "ca"))
@@ -247,10 +249,21 @@ static bool is_complete(const struct spec *s)
     for (size_t i = 0; i < s->mount_count; i++)
         if (!s->mounts[i].host)
             return false;
-    return s->argc > 0 && s->image && (!strcmp(s->image, "host") || s->image[0] == '/');
+    return (s->argc > 0) != s->waits && s->image &&
+           (!strcmp(s->image, "host") || s->image[0] == '/');
 }
 
-static int take_records(struct spec *s, struct buf *b, const char **ret_bad)
+static bool is_of_command(const char *key)
+{
+    static const char *const keys[] = {"arg", "env",  "workdir", "user",
+                                       "tty", "rows", "columns", "null_input"};
+    for (size_t i = 0; i < ARRAY_SIZE(keys); i++)
+        if (!strcmp(key, keys[i]))
+            return true;
+    return false;
+}
+
+static int take_records(struct spec *s, struct buf *b, bool is_command, const char **ret_bad)
 {
     for (char *at = b->data, *next; at < b->data + b->size; at = next) {
         next = at + strlen(at) + 1;
@@ -259,24 +272,26 @@ static int take_records(struct spec *s, struct buf *b, const char **ret_bad)
         if (!equals)
             return -EINVAL;
         *equals = '\0';
-        if (!take_record(s, at, equals + 1))
+        if ((is_command && !is_of_command(at)) || !take_record(s, at, equals + 1))
             return -EINVAL;
     }
     *ret_bad = "something is missing";
-    return is_complete(s) ? 0 : -EINVAL;
+    return (is_command ? s->argc > 0 : is_complete(s)) ? 0 : -EINVAL;
 }
 
-static void free_spec(struct spec *s)
+void spec_done(struct spec *s)
 {
     free(s->argv);
     free(s->envp);
     free(s->mounts);
     free(s->tmpfs);
     free(s->text);
+    *s = (struct spec){0};
 }
 
 /* As many records of each kind as there are records at all. */
-static int read_records(struct buf *b, size_t count, struct spec *ret, const char **ret_bad)
+static int read_records(struct buf *b, size_t count, bool is_command, struct spec *ret,
+                        const char **ret_bad)
 {
     static char bad[BAD_MAX_BYTES];
     struct spec s = {
@@ -295,18 +310,19 @@ static int read_records(struct buf *b, size_t count, struct spec *ret, const cha
         .mounts = calloc(count + 1, sizeof(struct spec_mount)),
         .tmpfs = calloc(count + 1, sizeof(struct spec_tmpfs)),
     };
-    int r = s.argv && s.envp && s.mounts && s.tmpfs ? take_records(&s, b, ret_bad) : -ENOMEM;
+    int r = s.argv && s.envp && s.mounts && s.tmpfs ? take_records(&s, b, is_command, ret_bad)
+                                                    : -ENOMEM;
     if (r < 0) {
         snprintf(bad, sizeof(bad), "%s", *ret_bad);
         *ret_bad = bad;
-        free_spec(&s);
+        spec_done(&s);
         return r;
     }
     *ret = s;
     return 0;
 }
 
-int spec_read(int fd, struct spec *ret, const char **ret_bad)
+static int read_spec(int fd, bool is_command, struct spec *ret, const char **ret_bad)
 {
     struct buf b = BUF_INIT(CONTROL_SPEC_MAX_BYTES);
     *ret_bad = "the specification as a whole";
@@ -320,5 +336,15 @@ int spec_read(int fd, struct spec *ret, const char **ret_bad)
         buf_done(&b);
         return r;
     }
-    return read_records(&b, records, ret, ret_bad);
+    return read_records(&b, records, is_command, ret, ret_bad);
+}
+
+int spec_read(int fd, struct spec *ret, const char **ret_bad)
+{
+    return read_spec(fd, false, ret, ret_bad);
+}
+
+int spec_read_command(int fd, struct spec *ret, const char **ret_bad)
+{
+    return read_spec(fd, true, ret, ret_bad);
 }

@@ -46,6 +46,7 @@ struct spec {
     struct spec_tmpfs *tmpfs;
     size_t tmpfs_count;
     bool tty, trace, null_input;
+    bool waits;       /* there is no main program: argc is 0 */
     bool has_gateway; /* the channel is open: lib/base/gateway.h */
     const char *ca;   /* certificate of the authority to trust, PEM; NULL: none */
     uint32_t ca_subject_hash;
@@ -59,3 +60,8 @@ struct spec {
 /* Reads and checks the records from fd. 0; -EINVAL with *ret_bad naming the record; -E2BIG,
  * -ENOMEM. */
 int spec_read(int fd, struct spec *ret, const char **ret_bad);
+
+/* Likewise what a CONTROL_EXEC says of one program. */
+int spec_read_command(int fd, struct spec *ret, const char **ret_bad);
+
+void spec_done(struct spec *s);

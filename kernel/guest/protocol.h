@@ -56,8 +56,9 @@ struct stub_plan {
  * SYS_GLOVEBOX_INIT(what, address): the init's loop.
  *   INIT_IDLE            answered, when a program is to be started, with the size of its arguments
  *   INIT_MEMORY, address memory of that size: the kernel writes a struct init_arguments there
+ *   INIT_FAILED, errno   it can't be started
  */
-enum { INIT_IDLE, INIT_MEMORY };
+enum { INIT_IDLE, INIT_MEMORY, INIT_FAILED };
 
 /* Addresses are the init's; the arrays end with 0. The strings follow. */
 struct init_arguments {

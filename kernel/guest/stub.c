@@ -225,21 +225,32 @@ static void make_stack_executable(const uint64_t *stack)
     stub_syscall(STUB_NR_MPROTECT, page, PAGE_SIZE, PROT_EXEC_TOO | PROT_GROWSDOWN, 0, 0, 0);
 }
 
-/* Starts the program that the kernel describes in memory of this size. */
+/* Starts the program that the kernel describes in memory of this size. 0 or -errno. */
+static int64_t spawn_in(uint64_t memory)
+{
+    const struct init_arguments *a = (const struct init_arguments *)memory;
+    int64_t r = stub_syscall(SYS_GLOVEBOX_INIT, INIT_MEMORY, memory, 0, 0, 0, 0);
+    if (r != 0)
+        return r;
+    r = stub_syscall(STUB_NR_CLONE, SIGCHLD, 0, 0, 0, 0, 0);
+    if (r == 0) {
+        stub_syscall(STUB_NR_EXECVE, a->path, a->argv, a->envp, 0, 0, 0);
+        die();
+    }
+    return r;
+}
+
 static void spawn(uint64_t size)
 {
-    int64_t memory =
+    int64_t r =
         stub_syscall(STUB_NR_MMAP, 0, size, PROT_READ_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, ~0ULL, 0);
-    if (memory < 0)
-        die();
-    if (stub_syscall(SYS_GLOVEBOX_INIT, INIT_MEMORY, (uint64_t)memory, 0, 0, 0, 0) == 0) {
-        const struct init_arguments *a = (const struct init_arguments *)memory;
-        if (stub_syscall(STUB_NR_CLONE, SIGCHLD, 0, 0, 0, 0, 0) == 0) {
-            stub_syscall(STUB_NR_EXECVE, a->path, a->argv, a->envp, 0, 0, 0);
-            die();
-        }
+    if (r >= 0) {
+        uint64_t memory = (uint64_t)r;
+        r = spawn_in(memory);
+        stub_syscall(STUB_NR_MUNMAP, memory, size, 0, 0, 0, 0);
     }
-    stub_syscall(STUB_NR_MUNMAP, (uint64_t)memory, size, 0, 0, 0, 0);
+    if (r < 0)
+        stub_syscall(SYS_GLOVEBOX_INIT, INIT_FAILED, (uint64_t)-r, 0, 0, 0, 0);
 }
 
 /* The sandbox's init. Orphans need no care: with SIGCHLD ignored the host reaps them. */

@@ -21,9 +21,14 @@
 #define IDLE_CPU_PART 100
 
 struct traffic traffic;
+void (*budget_over)(enum control_reason reason);
 
 static void end_sandbox(enum control_reason reason)
 {
+    if (budget_over) {
+        budget_over(reason);
+        return;
+    }
     struct process *p = jobs_program ? process_find(jobs_program->pid) : NULL;
     if (!p || p->exiting)
         return;

@@ -13,6 +13,12 @@
 
 #include "kernel/proc/process.h"
 
+/*
+ * For a sandbox without a main program: ends it, as often as it is called, instead of killing that
+ * one. Set by boot/program.c before budget_start() can find anything; NULL: there is one.
+ */
+extern void (*budget_over)(enum control_reason reason);
+
 /* Begins to watch what kernel.config limits. */
 void budget_start(void);
 

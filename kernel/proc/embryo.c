@@ -75,6 +75,8 @@ static void embryo_free(struct embryo *e)
     if (e->space)
         space_put(e->space);
     process_group_put(e->group);
+    if (e->spawn)
+        spawn_lost(e->spawn);
     free(e);
 }
 
@@ -190,10 +192,13 @@ static struct thread *born_process(struct process *creator, const struct task_id
     p->ioprio = creator->ioprio;
     p->tty_dropped = creator->tty_dropped;
     timers_watch_cpu_limit(p);
-    if (!e->spawn)
+    if (!e->spawn) {
         process_join_group(p, e->group);
-    else
-        spawn_born(e->spawn, p);
+        return t;
+    }
+    struct spawn *spawn = e->spawn;
+    e->spawn = NULL; /* it has come to something */
+    spawn_born(spawn, p);
     return t;
 }
 

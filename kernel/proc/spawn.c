@@ -9,6 +9,8 @@
 #define SPAWN_MAX_BYTES (4u * 1024 * 1024)
 
 static struct list queue = {&queue, &queue};
+/* What the init is at work on; NULL once it has an embryo. */
+static struct spawn *handed;
 static struct waitq init_wait = {{&init_wait.entries, &init_wait.entries}};
 
 static size_t vector_bytes(char **v, size_t *ret_count)
@@ -70,13 +72,36 @@ static int write_arguments(struct call *c, struct spawn *s, struct gaddr at)
     return call_write(c, at, block, s->block_bytes);
 }
 
+static void fail(struct spawn *s, int error)
+{
+    fdtable_put(s->files);
+    fs_context_put(s->fs);
+    cred_put(s->cred);
+    s->failed(s, error);
+}
+
+/* Without an embryo: the one that it had has told by itself. */
+static long take_failure(uint64_t error)
+{
+    struct spawn *s = handed;
+    if (!s)
+        return 0;
+    list_remove(&s->link);
+    handed = NULL;
+    fail(s, error > 0 && error < 4096 ? (int)error : EAGAIN);
+    return 0;
+}
+
 long sys_glovebox_init(struct call *c)
 {
     struct spawn *s = list_first(&queue, struct spawn, link);
     if (c->thread->process != process_init)
         return -ENOSYS;
+    if (c->arg[0] == INIT_FAILED)
+        return take_failure(c->arg[1]);
     if (c->arg[0] == INIT_MEMORY)
-        return s ? write_arguments(c, s, call_addr(c, 1)) : -EINVAL;
+        return handed ? write_arguments(c, handed, call_addr(c, 1)) : -EINVAL;
+    handed = s;
     if (s)
         return (long)s->block_bytes;
     if (call_wait_on(c, &init_wait) < 0)
@@ -86,10 +111,11 @@ long sys_glovebox_init(struct call *c)
 
 void spawn_give(struct embryo *e)
 {
-    struct spawn *s = list_first(&queue, struct spawn, link);
+    struct spawn *s = handed;
     if (!s)
         return;
     list_remove(&s->link);
+    handed = NULL;
     fdtable_put(e->files);
     fs_context_put(e->fs);
     cred_put(e->cred);
@@ -116,4 +142,9 @@ void spawn_born(struct spawn *s, struct process *p)
 {
     process_setsid(p);
     s->started(s, p);
+}
+
+void spawn_lost(struct spawn *s)
+{
+    s->failed(s, EAGAIN);
 }

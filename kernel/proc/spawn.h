@@ -12,14 +12,16 @@ struct spawn {
     struct fdtable *files;
     struct fs_context *fs;
     struct cred *cred;
-    char **argv, **envp; /* borrowed until `started` */
-    const char *path;    /* what to execute, absolute */
+    char **argv, **envp; /* borrowed until one of the functions below is called */
+    const char *path;    /* what to execute, absolute; likewise */
     /* The process exists (a session leader, before its execve). */
     void (*started)(struct spawn *s, struct process *p);
+    /* Or can't be made: error is an errno. */
+    void (*failed)(struct spawn *s, int error);
     size_t block_bytes;
 };
 
-/* Queues a spawn for the init. 0, -E2BIG. */
+/* Queues a spawn for the init. 0, -E2BIG. Nothing is called from within. */
 int spawn_queue(struct spawn *s);
 
 /* SYS_GLOVEBOX_INIT. */
@@ -29,3 +31,5 @@ long sys_glovebox_init(struct call *c);
 struct embryo;
 void spawn_give(struct embryo *e);
 void spawn_born(struct spawn *s, struct process *p);
+/* An embryo that is to be dropped, and no process came of it. */
+void spawn_lost(struct spawn *s);

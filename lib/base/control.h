@@ -18,12 +18,13 @@
  *   mount.guest=/path  then  mount.host=/path  mount.mode=ro|rw
  *   tmpfs=/path[:BYTES]             trace=1   (trace lines come as CONTROL_TRACE)
  *   gateway=0|1                     there is a gateway, and descriptor 8
- *   ca=PEM  ca_subject_hash=N       the authority that the gateway shows certificates of, which the
- *                                   image is to trust: lib/base/trust.h; its variables come as env
- *   null_input=0|1                  the program's standard input is the sandbox's /dev/null
- *   store=/dir                      the sandbox's own folder, where content files are made
- *   allow_missing=NAME              a control of lib/seal/report.h that the host need not have
- *   speculation_barriers=0|1        the host's mitigations for speculation, at their price
+ *   waits=1                         instead of arg: there is no main program; the sandbox lives
+ * until CONTROL_KILL, and programs come by CONTROL_EXEC ca=PEM  ca_subject_hash=N       the
+ * authority that the gateway shows certificates of, which the image is to trust: lib/base/trust.h;
+ * its variables come as env null_input=0|1                  the program's standard input is the
+ * sandbox's /dev/null store=/dir                      the sandbox's own folder, where content files
+ * are made allow_missing=NAME              a control of lib/seal/report.h that the host need not
+ * have speculation_barriers=0|1        the host's mitigations for speculation, at their price
  *
  * Limits; programs are told the same numbers. 0 is "none" where not said otherwise:
  *   memory_bytes=N                  of all of the sandbox: programs, files in memory, the kernel
@@ -56,7 +57,7 @@
 
 enum control_type {
     /* kernel -> starter */
-    CONTROL_READY = 1, /* the program's first process exists */
+    CONTROL_READY = 1, /* the program's first process exists; with waits=1: programs can come */
     CONTROL_FAILED,    /* could not start: value is an exit status (125, 126, 127), text says why */
     CONTROL_EXITED,    /* the main program ended: value is its wait status; reason, usage, wall_ns
                           are set; all its output was written to the pipes before */
@@ -73,6 +74,13 @@ enum control_type {
                           a connection to the address in text and the port in value (reason
                           IPPROTO_TCP or IPPROTO_UDP), and got neither; without text: value more of
                           those were not told */
+    CONTROL_OVER, /* with waits=1: the sandbox has to end, as reason says; usage and wall_ns are
+                     set. CONTROL_KILL is to follow */
+    CONTROL_EXEC_STARTED, /* value is the number of a CONTROL_EXEC, reason its process id */
+    CONTROL_EXEC_FAILED,  /* likewise; it could not start: status is an exit status (125, 126, 127),
+                             text says why */
+    CONTROL_EXEC_ENDED,   /* likewise: status is its wait status, reason as for EXITED; all its own
+                             output was written to its streams before */
     /* starter -> kernel */
     CONTROL_WINDOW_SIZE, /* value = rows << 16 | columns */
     CONTROL_SIGNAL,    /* value: to the main program's process group (with a tty: the foreground) */
@@ -81,10 +89,27 @@ enum control_type {
                           reason is 1 when the last link is followed, text is the path */
     CONTROL_COPY_NEXT, /* value: of which more is wanted */
     CONTROL_COPY_END,  /* value: which is over; without an answer */
+    CONTROL_EXEC,      /* one more program: value is a number for it, above 0 and never used before;
+                          with descriptors: a file that holds its records, then its streams as 5, 6
+                          and 7 above. Records: arg, env, workdir, user, tty, rows, columns,
+                          null_input */
+    CONTROL_EXEC_SIGNAL, /* value: to which; reason: the signal and whom of it, CONTROL_TO_ below */
+    CONTROL_EXEC_WINDOW, /* value: of which; reason = rows << 16 | columns */
     /* kernel -> starter */
     CONTROL_COPIED, /* the answer to a COPY_OPEN or COPY_NEXT: value is the copy's number, text
                        are records of lib/base/copy.h */
 };
+
+/* Programs at once that came by CONTROL_EXEC. */
+#define CONTROL_EXECS_MAX 256
+/* Of a CONTROL_EXEC: records and three streams. */
+#define CONTROL_DESCRIPTORS_MAX 4
+
+/* Added to the signal of a CONTROL_EXEC_SIGNAL. */
+#define CONTROL_TO_GROUP    0x0000u /* its process group; with a terminal: the foreground */
+#define CONTROL_TO_PROCESS  0x0100u /* its first process alone */
+#define CONTROL_TO_SESSION  0x0200u /* all of its session, also what outlives its first process */
+#define CONTROL_SIGNAL_MASK 0x00ffu
 
 /* Copies under way at once. */
 #define CONTROL_COPIES_MAX 4
@@ -110,5 +135,7 @@ struct control_packet {
     int64_t peak_memory_bytes;  /* of the largest process */
     uint64_t written_bytes;     /* what counts against write_budget_bytes, so far */
     uint32_t text_size;         /* bytes of text behind the struct, not NUL-terminated */
-    uint32_t reason;            /* enum control_reason, for EXITED and CASUALTY; see DENIED */
+    uint32_t reason;            /* enum control_reason, for EXITED and CASUALTY; see DENIED, EXEC */
+    int32_t status;             /* of EXEC_FAILED and EXEC_ENDED */
+    uint32_t unused;
 };
