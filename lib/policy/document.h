@@ -174,8 +174,30 @@ enum policy_violation {
     POLICY_VIOLATION_PASSTHROUGH,
 };
 
+/* What a secret is for. */
+enum policy_secret_use {
+    POLICY_SECRET_IS_FILLED_IN, /* into requests, in place of its placeholder */
+    POLICY_SECRET_SIGNS,        /* requests: "sign" */
+    POLICY_SECRET_POSTGRES,     /* logs in to a PostgreSQL server: "postgres" */
+};
+
+/* "sign": the secret is the secret access key. */
+struct policy_aws {
+    enum policy_sign { POLICY_SIGN_AWS_SIGV4 } type;
+    const char *access_key_id_ref; /* of other secrets, that are filled in */
+    const char *session_token_ref; /* NULL: none */
+};
+
+struct policy_postgres {
+    const char *user, *database; /* database NULL: any */
+    bool has_tls;                /* false: "tls": "off" */
+};
+
 struct policy_secret {
     const char *name;
+    enum policy_secret_use use;
+    struct policy_aws aws;           /* of SIGNS */
+    struct policy_postgres postgres; /* of POSTGRES */
     enum policy_secret_source source;
     const char *const *source_words; /* EXEC: the command; others: one word */
     size_t source_word_count;
@@ -183,7 +205,7 @@ struct policy_secret {
     const char *const *env;  /* variables of the guest that get the placeholder */
     size_t env_count;
     struct policy_patterns hosts;
-    const struct policy_port_range *ports; /* none given: 443 */
+    const struct policy_port_range *ports; /* none given: 443, or as its use has it */
     size_t port_count;
     const char *const *methods;
     size_t method_count;
@@ -261,6 +283,16 @@ bool policy_rule_holds(const struct policy_document *d, const struct policy_rule
 
 /* Whether a rule has names in it: a domain rule, or one of the group doh-resolvers. */
 bool policy_rule_is_of_names(const struct policy_rule *rule);
+
+/* Whether it is for requests: then who talks to its hosts is looked into. */
+bool policy_secret_is_for_requests(const struct policy_secret *secret);
+
+/* Whether it may go to that host, whose name is canonical, and port. */
+bool policy_secret_is_for(const struct policy_secret *secret, const char *name, uint16_t port);
+
+/* The first secret that logs in to a PostgreSQL server there. NULL: none does. */
+const struct policy_secret *policy_find_postgres(const struct policy_document *d, const char *name,
+                                                 uint16_t port);
 
 /* Whether one of patterns matches name, which is canonical. */
 bool policy_patterns_match(const struct policy_patterns *patterns, const char *name);

@@ -32,8 +32,8 @@ static bool has_secret_for(const struct policy_view *v, const char *name)
     const struct policy_document *d = v->document;
     for (size_t i = 0; i < d->secret_count; i++) {
         const struct policy_secret *secret = &d->secrets[i];
-        if (is_in_ports(secret->ports, secret->port_count, v->flow.port) &&
-            policy_patterns_match(&secret->hosts, name))
+        if (policy_secret_is_for_requests(secret) &&
+            policy_secret_is_for(secret, name, v->flow.port))
             return true;
     }
     return false;

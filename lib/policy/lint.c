@@ -324,6 +324,24 @@ static void lint_default(const struct linter *l)
              "allows what is allowed by default; set \"default\": \"deny\"");
 }
 
+static void lint_secrets(const struct linter *l)
+{
+    const struct policy_document *d = l->document;
+    for (size_t i = 0; i < d->secret_count; i++) {
+        const struct policy_secret *s = &d->secrets[i];
+        if (!s->requires_tls)
+            warn(l, "plain_http_secret", NULL,
+                 "secret \"%s\" may go out without TLS, for everybody on the way to read; leave "
+                 "out \"require_tls\": false",
+                 s->name);
+        if (s->use == POLICY_SECRET_POSTGRES && !s->postgres.has_tls)
+            warn(l, "plain_postgres", NULL,
+                 "secret \"%s\" logs in to a server that is not verified, and all that follows is "
+                 "for everybody on the way to read and change; leave out \"tls\": \"off\"",
+                 s->name);
+    }
+}
+
 void policy_lint(const struct policy *p,
                  void (*found)(const struct policy_warning *w, void *context), void *context)
 {
@@ -336,11 +354,5 @@ void policy_lint(const struct policy *p,
         warn(&l, "dns_open", NULL,
              "\"dns\" answers for every name, and a question is a way out; "
              "leave out \"mode\": \"open\"");
-    for (size_t i = 0; i < d->secret_count; i++)
-        if (!d->secrets[i].requires_tls)
-            warn(
-                &l, "plain_http_secret", NULL,
-                "secret \"%s\" may go out without TLS, for everybody on the way to read; leave out "
-                "\"require_tls\": false",
-                d->secrets[i].name);
+    lint_secrets(&l);
 }

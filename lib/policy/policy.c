@@ -85,7 +85,7 @@ static bool has_secret(const struct policy_document *d, const char *name, size_t
 {
     for (size_t i = 0; i < d->secret_count; i++)
         if (strlen(d->secrets[i].name) == size && !memcmp(d->secrets[i].name, name, size))
-            return true;
+            return d->secrets[i].use == POLICY_SECRET_IS_FILLED_IN;
     return false;
 }
 
@@ -100,7 +100,8 @@ static int check_references(struct reader *r, const struct policy_document *d,
         if (strncmp(at, start, start_size) || !end ||
             !has_secret(d, at + start_size, (size_t)(end - at) - start_size)) {
             reader_enter(r, set->name);
-            return reader_fail(r, "has a \"${\" that names no secret of this document; write "
+            return reader_fail(r, "has a \"${\" that names no secret of this document that is "
+                                  "filled in; write "
                                   "${secret.NAME}, and NAME in \"secrets\"");
         }
     }

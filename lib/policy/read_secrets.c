@@ -200,6 +200,13 @@ static int read_passthrough_hosts(struct reader *r, json_t *value,
     return reader_take_patterns(r, value, false, field);
 }
 
+/* Its use: read_secret_use.c. */
+static int read_later(struct reader *r _unused_, json_t *value _unused_,
+                      const struct reader_field *f _unused_, void *field _unused_)
+{
+    return 0;
+}
+
 static const struct reader_word violation_words[] = {
     {"block", POLICY_VIOLATION_BLOCK},
     {"block_log", POLICY_VIOLATION_BLOCK_LOG},
@@ -218,6 +225,8 @@ static const struct reader_field secret_fields[] = {
     READER_FIELD(policy_secret, passthrough_hosts, read_passthrough_hosts, NULL),
     {"require_tls", reader_bool, offsetof(struct policy_secret, requires_tls), NULL, false},
     READER_FIELD(policy_secret, scrub, reader_choice, reader_scrub_words),
+    {"sign", read_later, 0, NULL, false},
+    {"postgres", read_later, 0, NULL, false},
     {0},
 };
 
@@ -240,6 +249,8 @@ static int take_secret(struct reader *r, const char *name, json_t *value, struct
     if (!ret->name)
         return reader_no_memory(r);
     int result = reader_object(r, value, secret_fields, ret);
+    if (result == 0)
+        result = reader_take_secret_use(r, value, ret);
     if (result == 0)
         reader_leave(r, before);
     return result;
@@ -267,7 +278,7 @@ int reader_secrets(struct reader *r, json_t *value, const struct reader_field *f
         d->secret_count++;
     }
     d->secrets = list;
-    return 0;
+    return reader_check_secret_uses(r, d);
 }
 
 static int read_proxy_address(struct reader *r, json_t *value,

@@ -111,6 +111,10 @@ int reader_take_rule(struct reader *r, json_t *value, void *rule);
 int reader_take_dns_types(struct reader *r, json_t *value, const uint16_t **ret, size_t *ret_count);
 extern reader_function reader_dns, reader_tls, reader_limits, reader_log, reader_ingress;
 extern reader_function reader_secrets, reader_upstream;
+/* What a secret is for; value is the whole secret, and all else of it is read. */
+int reader_take_secret_use(struct reader *r, json_t *value, struct policy_secret *secret);
+/* When all secrets are read. */
+int reader_check_secret_uses(struct reader *r, const struct policy_document *d);
 extern reader_function reader_phases, reader_rule_phases; /* into the whole struct */
 
 /* When all of a document is read: rules are those of d. */

@@ -56,7 +56,12 @@ static bool is_same_use(const struct policy_secret *a, const struct policy_secre
            are_same_paths(a, b) && a->in_headers == b->in_headers && a->in_basic == b->in_basic &&
            a->in_query == b->in_query && a->in_body == b->in_body &&
            a->on_violation == b->on_violation && a->requires_tls == b->requires_tls &&
-           a->scrub == b->scrub;
+           a->scrub == b->scrub && a->use == b->use &&
+           is_same_text(a->aws.access_key_id_ref, b->aws.access_key_id_ref) &&
+           is_same_text(a->aws.session_token_ref, b->aws.session_token_ref) &&
+           is_same_text(a->postgres.user, b->postgres.user) &&
+           is_same_text(a->postgres.database, b->postgres.database) &&
+           a->postgres.has_tls == b->postgres.has_tls;
 }
 
 static bool have_same_secrets(const struct policy_document *a, const struct policy_document *b)

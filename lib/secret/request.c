@@ -6,10 +6,7 @@
 
 static bool is_for_host(const struct policy_secret *p, const struct secrets_request *r)
 {
-    bool has_port = false;
-    for (size_t i = 0; i < p->port_count; i++)
-        has_port |= r->port >= p->ports[i].first && r->port <= p->ports[i].last;
-    return has_port && r->host && policy_patterns_match(&p->hosts, r->host);
+    return policy_secret_is_for_requests(p) && r->host && policy_secret_is_for(p, r->host, r->port);
 }
 
 static bool has_method(const struct policy_secret *p, const char *method)
@@ -52,7 +49,8 @@ void secrets_begin(struct secrets_exchange *x, struct secrets *s,
     for (size_t i = 0; s && i < s->count; i++) {
         const struct policy_secret *p = &s->document->secrets[i];
         uint64_t bit = UINT64_C(1) << i;
-        x->allowed |= is_allowed(p, request) ? bit : 0;
+        uint64_t *may = p->use == POLICY_SECRET_SIGNS ? &x->signs : &x->allowed;
+        *may |= is_allowed(p, request) ? bit : 0;
         x->passes |= may_pass(p, request) ? bit : 0;
         if (is_for_host(p, request))
             x->scrub = MAX(x->scrub, p->scrub);

@@ -58,9 +58,24 @@ static int check_bytes(const struct secret_value *v, struct secret_error *e)
     return 0;
 }
 
+/* What SASLprep (RFC 4013) would make of others depends on tables, and on who has which. */
+static int check_password(const struct secret_value *v, struct secret_error *e)
+{
+    for (size_t i = 0; i < v->size; i++)
+        if ((unsigned char)v->value[i] >= 0x80)
+            return refuse(e, v->name,
+                          "the password has other characters than ASCII at byte %zu; give the "
+                          "role one without",
+                          i + 1);
+    return 0;
+}
+
 static int check_value(const struct secret_value *v, const struct policy_secret *p,
                        struct secret_error *e)
 {
+    int r = p->use == POLICY_SECRET_POSTGRES ? check_password(v, e) : 0;
+    if (r < 0)
+        return r;
     if (strcmp(v->name, p->name) != 0)
         return refuse(e, p->name, "the value is missing; give all secrets of the policy");
     if (v->size == 0)
@@ -276,9 +291,7 @@ void secret_cut_buf(struct buf *b, size_t size)
 
 void secret_wipe_buf(struct buf *b)
 {
-    if (b->data)
-        explicit_bzero(b->data, b->capacity);
-    buf_done(b);
+    buf_wipe(b);
 }
 
 const char *secrets_value(const struct secrets *s, size_t i, size_t *ret_size)

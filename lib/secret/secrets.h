@@ -96,7 +96,8 @@ struct secrets_request {
 
 struct secrets_exchange {
     uint64_t allowed;  /* 1 << place in the document: may be filled in */
-    uint64_t used;     /* was filled in */
+    uint64_t signs;    /* the same: may sign */
+    uint64_t used;     /* was filled in, or has signed */
     uint64_t violated; /* its placeholder was found where it may not go */
     /*
      * What is to be done with the answer: the most that a secret for this host asks, whatever the

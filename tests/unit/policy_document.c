@@ -294,6 +294,58 @@ TEST(secrets_that_are_wrong)
                    "/secrets/a-b", "name of a secret");
 }
 
+#define AWS_ID "'ID':{'source':{'env':'I'}," HOSTS "},"
+#define AWS(rest)                                                                               \
+    "{'version':1,'secrets':{" AWS_ID "'K':{'source':{'env':'A'}," HOSTS ",'sign':{" rest "}}}" \
+    "}"
+
+TEST(a_secret_is_for_one_thing)
+{
+    struct policy *p = policy_of(AWS("'type':'aws_sigv4','access_key_id_ref':'ID'"));
+    const struct policy_secret *s = &policy_get_document(p)->secrets[1];
+    EXPECT_EQ(s->use, POLICY_SECRET_SIGNS);
+    EXPECT_EQ(s->ports[0].first, 443);
+    EXPECT_TRUE(!s->in_headers && !s->in_basic && !s->aws.session_token_ref);
+    policy_free(p);
+    p = policy_of(SECRET("'source':{'env':'A'}," HOSTS ",'postgres':{'user':'app'}"));
+    s = &policy_get_document(p)->secrets[0];
+    EXPECT_EQ(s->use, POLICY_SECRET_POSTGRES);
+    EXPECT_EQ(s->ports[0].first, 5432);
+    EXPECT_TRUE(s->postgres.has_tls && !s->postgres.database && !s->in_headers);
+    EXPECT_TRUE(policy_find_postgres(policy_get_document(p), "a.test", 5432) == s);
+    EXPECT_TRUE(!policy_find_postgres(policy_get_document(p), "a.test", 443) &&
+                !policy_find_postgres(policy_get_document(p), "b.test", 5432));
+    policy_free(p);
+}
+
+TEST(uses_that_are_wrong)
+{
+    expect_refused(AWS("'type':'hmac','access_key_id_ref':'ID'"), "/secrets/K/sign/type",
+                   "aws_sigv4");
+    expect_refused(AWS("'type':'aws_sigv4'"), "/secrets/K/sign", "access_key_id_ref");
+    expect_refused(AWS("'type':'aws_sigv4','access_key_id_ref':'K'"),
+                   "/secrets/K/sign/access_key_id_ref", "names no other secret");
+    expect_refused(AWS("'type':'aws_sigv4','access_key_id_ref':'ID','session_token_ref':'NO'"),
+                   "/secrets/K/sign/session_token_ref", "names no other secret");
+    expect_refused(AWS("'type':'aws_sigv4','access_key_id_ref':'ID'},'inject':{'body':true"),
+                   "/secrets/K/inject", "no meaning");
+    expect_refused(AWS("'type':'aws_sigv4','access_key_id_ref':'ID'},'postgres':{'user':'u'"),
+                   "/secrets/K", "leave one out");
+#define PG(rest) SECRET("'source':{'env':'A'}," HOSTS "," rest)
+    expect_refused(PG("'postgres':{}"), "/secrets/K/postgres", "\"user\"");
+    expect_refused(PG("'postgres':{'user':'u','tls':'prefer'}"), "/secrets/K/postgres/tls",
+                   "verify");
+    expect_refused(PG("'postgres':{'user':'u'},'require_tls':false"), "/secrets/K/require_tls",
+                   "no meaning");
+    expect_refused(SECRET("'source':{'env':'A'},'postgres':{'user':'u'},'allow':{'hosts':['a.test'"
+                          "],'methods':['GET']}"),
+                   "/secrets/K/allow/methods", "no meaning");
+    expect_refused("{'version':1,'secrets':{'K':{'source':{'env':'A'}," HOSTS
+                   ",'postgres':{'user':'u'}}},'rules':[{'id':'r'," A_RULE
+                   ",'transforms':[{'set_headers':{'x':'${secret.K}'}}]}]}",
+                   "/rules/0/transforms/0/set_headers/x", "names no secret");
+}
+
 /* The sentence for a text of any bytes; "" when it is taken. */
 static const char *refusal_of(const char *text, size_t size)
 {
