@@ -22,10 +22,11 @@
 #include <stdio.h>
 #include <sys/socket.h>
 
-#define PIECE_BYTES 16384
-#define ROUNDS_MAX  16 /* of one flow, before others have their turn */
+#define PIECE_BYTES (64 << 10)
+#define FIRST_BYTES (16 << 10) /* at once, of what is judged as a whole */
+#define ROUNDS_MAX  4          /* of one flow, before others have their turn */
 /* Of what waits for a side that doesn't read; then the other one is not read either. */
-#define QUEUE_BYTES (4 * PIECE_BYTES)
+#define QUEUE_BYTES PIECE_BYTES
 #define PAIR_BYTES  (64 << 10) /* of the pair's buffer towards the program */
 /* And at its end: room for all that is left, so that nobody has to read it first. */
 #define LAST_PAIR_BYTES (4 * PAIR_BYTES)
@@ -100,7 +101,9 @@ static size_t guest_room(const struct between *b)
     if (b->guest.fd < 0 || b->guest_ended || b->stage == DIALLING || b->stage == CLOSING ||
         b->to_peer.size >= QUEUE_BYTES)
         return 0;
-    return b->relay ? MIN(relay_guest_room(b->relay), sizeof(piece)) : sizeof(piece);
+    return b->relay             ? MIN(relay_guest_room(b->relay), sizeof(piece))
+           : b->stage == SEEING ? FIRST_BYTES
+                                : sizeof(piece);
 }
 
 static size_t peer_room(const struct between *b)
@@ -189,26 +192,27 @@ static bool read_peer(struct between *b)
     return true;
 }
 
-static bool send_all(struct buf *queue, int fd)
+/* What was not taken is for when there is room again. */
+static bool send_some(struct buf *queue, int fd)
 {
-    while (queue->size > 0) {
-        ssize_t n = send(fd, queue->data, queue->size, MSG_DONTWAIT | MSG_NOSIGNAL);
-        if (n < 0)
-            return errno == EAGAIN || errno == EINTR;
-        buf_consume(queue, (size_t)n);
-    }
+    ssize_t n = send(fd, queue->data, queue->size, MSG_DONTWAIT | MSG_NOSIGNAL);
+    if (n < 0)
+        return errno == EAGAIN || errno == EINTR;
+    buf_consume(queue, (size_t)n);
     return true;
 }
 
-/* Sends what it can; false: the other side is gone. */
+/* Sends what it can; false: the other side is gone. Queues that wait for nothing have no memory. */
 static bool send_queue(struct buf *queue, int fd, int64_t *since_ns)
 {
     size_t before = queue->size;
-    bool is_there = send_all(queue, fd);
+    bool is_there = before == 0 || send_some(queue, fd);
     if (queue->size == 0)
         *since_ns = 0;
     else if (queue->size < before || *since_ns == 0)
         *since_ns = gateway_now_ns();
+    if (queue->size == 0 && !queue->failed)
+        buf_done(queue);
     return is_there;
 }
 

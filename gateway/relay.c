@@ -231,13 +231,13 @@ void relay_peer_ended(struct relay *r)
 /* What TLS gives, as far as there is room. */
 static bool decrypt(struct side *s)
 {
-    static char piece[PIECE_BYTES];
     bool has_moved = false;
     while (s->tls && s->plain.size < HELD_BYTES - PIECE_BYTES) {
-        size_t n = tls_session_read(s->tls, piece, sizeof(piece));
+        char *to = buf_room(&s->plain, PIECE_BYTES);
+        size_t n = to ? tls_session_read(s->tls, to, PIECE_BYTES) : 0;
         if (n == 0)
             break;
-        buf_append(&s->plain, piece, n);
+        buf_extend(&s->plain, n);
         has_moved = true;
     }
     return has_moved;
@@ -265,17 +265,21 @@ static bool give(struct side *s, struct buf *text, struct buf *out, size_t limit
     return taken > 0;
 }
 
-static bool encrypt(struct side *s, struct buf *out, size_t limit)
+/* Nothing is left in here for that side. */
+static bool is_drained(const struct side *s)
 {
     const uint8_t *data;
-    size_t size;
-    if (!s->tls || out->size >= limit)
+    size_t size = 0;
+    if (s->tls)
+        tls_session_pending(s->tls, &data, &size);
+    return size == 0;
+}
+
+static bool encrypt(struct side *s, struct buf *out, size_t limit)
+{
+    if (!s->tls || out->size >= limit || is_drained(s))
         return false;
-    tls_session_pending(s->tls, &data, &size);
-    if (size == 0 || buf_append(out, data, size) < 0)
-        return false;
-    tls_session_sent(s->tls, size);
-    return true;
+    return tls_session_move_pending(s->tls, out) == 0;
 }
 
 static bool exchange_step(struct relay *r)
@@ -340,6 +344,13 @@ static bool relay_raw(struct relay *r, struct buf *to_guest, struct buf *to_peer
     return has_moved;
 }
 
+/* What waits for nobody takes no memory. */
+static void let_go(struct side *s)
+{
+    if (s->plain.size == 0)
+        buf_done(&s->plain);
+}
+
 void relay_run(struct relay *r, struct buf *to_guest, struct buf *to_peer, size_t limit)
 {
     bool has_moved = true;
@@ -355,19 +366,11 @@ void relay_run(struct relay *r, struct buf *to_guest, struct buf *to_peer, size_
     }
     r->is_broken |=
         to_guest->failed || to_peer->failed || r->guest.plain.failed || r->peer.plain.failed;
+    let_go(&r->guest);
+    let_go(&r->peer);
 }
 
 /* ---- ends ---- */
-
-/* Nothing is left in here for that side. */
-static bool is_drained(const struct side *s)
-{
-    const uint8_t *data;
-    size_t size = 0;
-    if (s->tls)
-        tls_session_pending(s->tls, &data, &size);
-    return size == 0;
-}
 
 static enum exchange_end end_of_raw(const struct side *s)
 {

@@ -237,9 +237,7 @@ void tunnel_free(struct tunnel *t)
     if (!t)
         return;
     http_response_done(&t->http);
-    if (t->out.data)
-        explicit_bzero(t->out.data, t->out.capacity);
-    buf_done(&t->out);
+    buf_wipe(&t->out);
     explicit_bzero(t->password, sizeof(t->password));
     free(t);
 }

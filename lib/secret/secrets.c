@@ -70,10 +70,19 @@ static int check_password(const struct secret_value *v, struct secret_error *e)
     return 0;
 }
 
+static int check_use(const struct secret_value *v, const struct policy_secret *p,
+                     struct secret_error *e)
+{
+    if (p->use == POLICY_SECRET_SIGNS && v->size > SECRET_SIGNING_KEY_MAX_BYTES)
+        return refuse(e, v->name, "a key to sign with has more than %d bytes; give a shorter one",
+                      SECRET_SIGNING_KEY_MAX_BYTES);
+    return p->use == POLICY_SECRET_POSTGRES ? check_password(v, e) : 0;
+}
+
 static int check_value(const struct secret_value *v, const struct policy_secret *p,
                        struct secret_error *e)
 {
-    int r = p->use == POLICY_SECRET_POSTGRES ? check_password(v, e) : 0;
+    int r = check_use(v, p, e);
     if (r < 0)
         return r;
     if (strcmp(v->name, p->name) != 0)

@@ -14,46 +14,22 @@
 #define ERROR_MAX_BYTES  160
 #define OUT_SLACK_FACTOR 2
 
-/* Bytes on their way: appended at the end of b, taken from `at` on. */
-struct bytes {
-    struct buf b;
-    size_t at;
-};
-
 struct tls_session {
     SSL *ssl;
     enum tls_progress progress;
-    struct bytes in, out;
+    struct buf in, out;
     bool is_server, has_written, has_ended;
     int write_error; /* -E2BIG: there was more to answer than a peer that does not read is owed */
     bool is_untrusted;
     char error[ERROR_MAX_BYTES];
 };
 
-static size_t bytes_size(const struct bytes *s)
-{
-    return s->b.size - s->at;
-}
-
 /* The memory goes with the last of them. */
-static void bytes_drop(struct bytes *s, size_t size)
+static void drop(struct buf *b, size_t size)
 {
-    s->at += MIN(size, bytes_size(s));
-    if (s->at < s->b.size)
-        return;
-    buf_done(&s->b);
-    s->at = 0;
-}
-
-/* 0, -E2BIG or -ENOMEM. */
-static int bytes_append(struct bytes *s, const void *data, size_t size)
-{
-    /* What lies in front is room too. */
-    if (s->at > 0 && s->b.size + size >= s->b.capacity) {
-        buf_consume(&s->b, s->at);
-        s->at = 0;
-    }
-    return buf_append(&s->b, data, size);
+    buf_consume(b, size);
+    if (b->size == 0)
+        buf_done(b);
 }
 
 /* ---- what OpenSSL reads from and writes to ---- */
@@ -61,14 +37,14 @@ static int bytes_append(struct bytes *s, const void *data, size_t size)
 static int bio_read(BIO *bio, char *to, int max)
 {
     struct tls_session *s = BIO_get_data(bio);
-    size_t n = MIN((size_t)max, bytes_size(&s->in));
+    size_t n = MIN((size_t)max, s->in.size);
     BIO_clear_retry_flags(bio);
     if (n == 0) {
         BIO_set_retry_read(bio);
         return -1;
     }
-    memcpy(to, s->in.b.data + s->in.at, n);
-    bytes_drop(&s->in, n);
+    memcpy(to, s->in.data, n);
+    drop(&s->in, n);
     return (int)n;
 }
 
@@ -77,7 +53,7 @@ static int bio_write(BIO *bio, const char *data, int size)
     struct tls_session *s = BIO_get_data(bio);
     BIO_clear_retry_flags(bio);
     if (s->write_error == 0)
-        s->write_error = bytes_append(&s->out, data, (size_t)size);
+        s->write_error = buf_append(&s->out, data, (size_t)size);
     if (s->write_error < 0)
         return -1;
     s->has_written = true;
@@ -183,7 +159,7 @@ static void fail(struct tls_session *s, const char *format, ...)
     va_start(args, format);
     vsnprintf(s->error, sizeof(s->error), format, args);
     va_end(args);
-    bytes_drop(&s->in, SIZE_MAX);
+    drop(&s->in, SIZE_MAX);
 }
 
 /* A call of OpenSSL has failed for good. */
@@ -236,8 +212,8 @@ static struct tls_session *session_new(SSL *ssl, bool is_server)
     }
     s->ssl = ssl;
     s->is_server = is_server;
-    s->in.b = BUF_INIT(TLS_SESSION_IN_MAX_BYTES);
-    s->out.b = BUF_INIT(OUT_SLACK_FACTOR * TLS_SESSION_OUT_MAX_BYTES);
+    s->in = BUF_INIT(TLS_SESSION_IN_MAX_BYTES);
+    s->out = BUF_INIT(OUT_SLACK_FACTOR * TLS_SESSION_OUT_MAX_BYTES);
     if (attach(s))
         return s;
     tls_session_free(s);
@@ -305,8 +281,8 @@ void tls_session_free(struct tls_session *s)
     if (!s)
         return;
     SSL_free(s->ssl);
-    buf_done(&s->in.b);
-    buf_done(&s->out.b);
+    buf_done(&s->in);
+    buf_done(&s->out);
     free(s);
 }
 
@@ -331,9 +307,9 @@ size_t tls_session_room(const struct tls_session *s)
     if (s->progress == TLS_FAILED || s->has_ended)
         return 0;
     /* Beyond what was written there are answers to what the peer keeps asking for. */
-    if (bytes_size(&s->out) > TLS_SESSION_OUT_MAX_BYTES)
+    if (s->out.size > TLS_SESSION_OUT_MAX_BYTES)
         return 0;
-    return TLS_SESSION_IN_MAX_BYTES - bytes_size(&s->in);
+    return TLS_SESSION_IN_MAX_BYTES - s->in.size;
 }
 
 enum tls_progress tls_session_take(struct tls_session *s, const void *data, size_t size,
@@ -344,7 +320,7 @@ enum tls_progress tls_session_take(struct tls_session *s, const void *data, size
     /* Behind its close_notify there is nothing that means anything (RFC 8446, 6.1). */
     if (n == 0 || s->progress == TLS_CLOSED)
         return s->progress;
-    if (bytes_append(&s->in, data, n) < 0)
+    if (buf_append(&s->in, data, n) < 0)
         fail(s, "TLS with %s: no memory", peer(s));
     if (s->progress == TLS_HANDSHAKE)
         shake_hands(s);
@@ -383,7 +359,7 @@ size_t tls_session_read(struct tls_session *s, char *to, size_t max)
         break;
     case SSL_ERROR_ZERO_RETURN:
         s->progress = TLS_CLOSED;
-        bytes_drop(&s->in, SIZE_MAX);
+        drop(&s->in, SIZE_MAX);
         break;
     default:
         fail_as_openssl_says(s);
@@ -405,7 +381,7 @@ size_t tls_session_write(struct tls_session *s, const void *data, size_t size)
     ERR_clear_error();
     while (taken < size && can_write(s)) {
         size_t n = MIN(size - taken, (size_t)PLAIN_MAX_BYTES), written;
-        if (bytes_size(&s->out) + n + RECORD_OVERHEAD > TLS_SESSION_OUT_MAX_BYTES)
+        if (s->out.size + n + RECORD_OVERHEAD > TLS_SESSION_OUT_MAX_BYTES)
             break;
         if (SSL_write_ex(s->ssl, (const char *)data + taken, n, &written) != 1) {
             fail_as_openssl_says(s);
@@ -418,13 +394,21 @@ size_t tls_session_write(struct tls_session *s, const void *data, size_t size)
 
 void tls_session_pending(const struct tls_session *s, const uint8_t **ret_data, size_t *ret_size)
 {
-    *ret_size = bytes_size(&s->out);
-    *ret_data = *ret_size > 0 ? (const uint8_t *)s->out.b.data + s->out.at : NULL;
+    *ret_size = s->out.size;
+    *ret_data = *ret_size > 0 ? (const uint8_t *)s->out.data : NULL;
 }
 
 void tls_session_sent(struct tls_session *s, size_t size)
 {
-    bytes_drop(&s->out, size);
+    drop(&s->out, size);
+}
+
+int tls_session_move_pending(struct tls_session *s, struct buf *to)
+{
+    int r = buf_move(to, &s->out);
+    if (s->out.size == 0)
+        buf_done(&s->out);
+    return r;
 }
 
 void tls_session_close(struct tls_session *s)
@@ -442,7 +426,7 @@ int tls_session_alert(struct tls_session *s, unsigned description)
     if (s->progress != TLS_HANDSHAKE || s->has_written)
         return -EALREADY;
     tls_alert_write(record, TLS_ALERT_FATAL, description);
-    if (bytes_append(&s->out, record, sizeof(record)) < 0)
+    if (buf_append(&s->out, record, sizeof(record)) < 0)
         return -ENOMEM;
     fail(s, "refused: %s (alert %u)", alert_text((int)description), description);
     return 0;

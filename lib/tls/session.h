@@ -38,12 +38,12 @@
  */
 #pragma once
 
-#include "lib/base/base.h"
+#include "lib/base/buf.h"
 #include "lib/tls/authority.h"
 #include "lib/tls/roots.h"
 
 /* Just below a power of two: what a struct buf of that size holds. */
-#define TLS_SESSION_IN_MAX_BYTES  ((32u << 10) - 1)
+#define TLS_SESSION_IN_MAX_BYTES  ((64u << 10) - 1)
 #define TLS_SESSION_OUT_MAX_BYTES ((64u << 10) - 1)
 #define TLS_NAME_MAX_BYTES        253
 #define TLS_ALERT_RECORD_BYTES    7
@@ -134,6 +134,9 @@ void tls_session_pending(const struct tls_session *s, const uint8_t **ret_data, 
 
 /* The first size bytes of that were sent. */
 void tls_session_sent(struct tls_session *s, size_t size);
+
+/* All of it goes to the end of to, by buf_move() (buf.h), which also says what can fail. */
+int tls_session_move_pending(struct tls_session *s, struct buf *to);
 
 /* Says that nothing more will be written (close_notify); reading goes on. */
 void tls_session_close(struct tls_session *s);
