@@ -16,6 +16,10 @@
  *
  * What comes out does not depend on the pieces that bytes come in. HTTP: RFC 9110 and 9112. There
  * is no Via: for guest and server no gateway is to be seen.
+ *
+ * A request of another version, with what answers it, is an exchange as well (h2.h): its heads come
+ * in as lines of HTTP/1.1, so that there is one reader and one judge of requests; what is written
+ * goes to struct exchange_wire.
  */
 #pragma once
 
@@ -42,6 +46,30 @@ struct exchange_record {
     enum policy_violation violation_action; /* TERMINATE: the sandbox is to be ended */
 };
 
+struct http_field;
+struct http_request_head;
+struct http_response_head;
+struct exchange_fields;
+
+/*
+ * Where messages go that are not written as HTTP/1.1. to_guest and to_server have nothing but
+ * content then, and no framing is in what comes in: content is all behind a head, up to
+ * exchange_guest_ended() or a trailer. One exchange is one request.
+ *
+ * Heads are valid, as http_request_write() would have them; all is borrowed for the call. 0, or a
+ * negative error: it can't be written.
+ */
+struct exchange_wire {
+    /* fields says which of h's were put in here; hides_query: so was something of its query. */
+    int (*request)(void *stream, const struct http_request_head *h,
+                   const struct exchange_fields *fields, bool hides_query);
+    /* Framing NONE: no content will follow, nor will response_end(). */
+    int (*response)(void *stream, const struct http_response_head *h);
+    /* The content is complete, once all that waits in to_server (to_guest) is sent. */
+    int (*request_end)(void *stream, const struct http_field *trailers, size_t count);
+    int (*response_end)(void *stream, const struct http_field *trailers, size_t count);
+};
+
 struct exchange_setup {
     /*
      * What is known of the flow; sni, resolved, address and port count. Borrowed until
@@ -59,6 +87,8 @@ struct exchange_setup {
     bool is_tls; /* ended here, on both sides */
     void *context;
     void (*log)(void *context, const struct exchange_record *r); /* may be NULL */
+    const struct exchange_wire *wire;                            /* NULL: HTTP/1.1 */
+    void *stream;                                                /* for wire */
 };
 
 struct exchange;
@@ -76,6 +106,17 @@ void exchange_free(struct exchange *x);
  */
 size_t exchange_from_guest(struct exchange *x, const char *data, size_t size);
 size_t exchange_from_server(struct exchange *x, const char *data, size_t size);
+
+/*
+ * With a wire, all that came was given and taken: the lines of a trailer, with the empty one, which
+ * end the content. They are dropped where there can't be any.
+ */
+void exchange_guest_trailer(struct exchange *x, const char *data, size_t size);
+void exchange_server_trailer(struct exchange *x, const char *data, size_t size);
+
+/* With a wire: the head is none that could be read, and is refused for it. */
+void exchange_refuse_head(struct exchange *x, unsigned status, const char *reason,
+                          const char *words);
 
 /* No more bytes will come from there; all that came was given and taken. */
 void exchange_guest_ended(struct exchange *x);

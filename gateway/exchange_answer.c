@@ -76,8 +76,9 @@ static bool write_answer(struct exchange *x, unsigned status, const char *reason
     size_t before = x->to_guest.size;
     const char *method = x->request.request.method;
     bool is_head = x->request.progress == HTTP_DONE && strcmp(method, "HEAD") == 0;
-    bool is_written = !body.failed && http_response_write(&x->to_guest, &head) == 0 &&
-                      (is_head || buf_append(&x->to_guest, body.data, body.size) == 0);
+    bool is_written = !body.failed && exchange_write_response(x, &head) == 0 &&
+                      (is_head || buf_append(&x->to_guest, body.data, body.size) == 0) &&
+                      exchange_end_response(x, NULL, 0) == 0;
     x->guest_rx += x->to_guest.size - before;
     buf_done(&body);
     return is_written;
@@ -113,6 +114,13 @@ void exchange_refuse(struct exchange *x, unsigned status, const char *reason, co
 void exchange_refuse_error(struct exchange *x, enum http_error e)
 {
     exchange_refuse(x, http_error_status(e), http_error_reason(e), http_error_words(e));
+}
+
+void exchange_refuse_head(struct exchange *x, unsigned status, const char *reason,
+                          const char *words)
+{
+    x->is_recording = true;
+    exchange_refuse(x, status, reason, words);
 }
 
 void exchange_fail(struct exchange *x, unsigned status, const char *reason, const char *words)
@@ -180,4 +188,6 @@ void exchange_finish(struct exchange *x)
     x->request_state = REQUEST_HEAD;
     x->response_state = RESPONSE_NONE;
     x->request_ns = x->response_ns = 0;
+    if (x->setup.wire)
+        exchange_close(x, EXCHANGE_CLOSE, EXCHANGE_CLOSE);
 }

@@ -9,6 +9,7 @@
  *   exchange_tunnel.c    what a guest says first behind a CONNECT
  *   exchange_judge.c     what the policy says of a request
  *   exchange_secrets.c   secrets in requests, and out of responses
+ *   exchange_wire.c      heads and trailers as they are written, in HTTP/1.1 or for a wire
  *   exchange_fields.c, exchange_body.c   parts of messages
  */
 #pragma once
@@ -112,6 +113,22 @@ struct exchange {
 /* Takes a part of data; 0: nothing more for now. */
 size_t exchange_request_take(struct exchange *x, const char *data, size_t size);
 void exchange_request_end(struct exchange *x);
+
+/* ---- exchange_wire.c ---- */
+
+/* 0 or a negative error, upon which nothing was written. */
+int exchange_write_request(struct exchange *x, const struct http_request_head *h,
+                           const struct exchange_fields *fields, bool hides_query);
+int exchange_write_response(struct exchange *x, const struct http_response_head *h);
+int exchange_end_request(struct exchange *x, const struct http_field *trailers, size_t count);
+int exchange_end_response(struct exchange *x, const struct http_field *trailers, size_t count);
+
+/* How content of this framing lies in the bytes that come in and go out. */
+struct http_framing exchange_content_framing(const struct exchange *x, struct http_framing f);
+
+/* What a response's framing means: for a wire, content without a length is announced as chunks, so
+ * that what would end with the connection ends where it begins. */
+struct http_framing exchange_announced_framing(const struct exchange *x, struct http_framing f);
 
 /* ---- exchange_response.c ---- */
 

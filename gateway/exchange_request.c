@@ -166,11 +166,9 @@ static int write_head(struct exchange *x, const struct http_request *r,
     head.authority.host = host_of(x, r, host, sizeof(host));
     head.authority.port = port_of(x, r);
     exchange_secrets_fill_content(x, r, &head.framing);
-    x->request_body = (struct exchange_body){.kind = head.framing.kind};
-    int e = http_request_write(&x->to_server, &head);
-    if (e < 0)
-        x->to_server.failed = false; /* what it held before stays */
-    return e;
+    x->request_body =
+        (struct exchange_body){.kind = exchange_content_framing(x, head.framing).kind};
+    return exchange_write_request(x, &head, fields, query != r->query);
 }
 
 static int change_and_write(struct exchange *x, const struct http_request *r,
@@ -215,7 +213,8 @@ static void expect_response(struct exchange *x, const struct http_request *r)
     http_response_expect(&x->response, r->method, x->upgrade != NULL);
     x->response_state = RESPONSE_HEAD;
     x->response_ns = 0;
-    http_body_init(&x->request_content, &r->framing, HTTP_BODY_ANY_LENGTH);
+    const struct http_framing framing = exchange_content_framing(x, r->framing);
+    http_body_init(&x->request_content, &framing, HTTP_BODY_ANY_LENGTH);
     bool has_content = r->form != HTTP_TARGET_AUTHORITY &&
                        (r->framing.kind == HTTP_BODY_CHUNKED || r->framing.length > 0);
     x->request_state = has_content ? REQUEST_BODY : REQUEST_SENT;
@@ -295,8 +294,7 @@ static void content_done(struct exchange *x)
     size_t count = x->drops_trailers ? 0 : x->request_content.trailer_count;
     int e = x->fills ? exchange_secrets_request_end(x) : 0;
     if (e == 0)
-        e = exchange_body_finish(&x->request_body, &x->to_server, x->request_content.trailers,
-                                 count);
+        e = exchange_end_request(x, x->request_content.trailers, count);
     if (e < 0) {
         content_failed(x, e);
         return;
@@ -340,11 +338,25 @@ size_t exchange_request_take(struct exchange *x, const char *data, size_t size)
     return 0;
 }
 
+void exchange_guest_trailer(struct exchange *x, const char *data, size_t size)
+{
+    if (exchange_is_over(x) || x->request_state != REQUEST_BODY)
+        return;
+    x->guest_tx += size;
+    x->active_ns = gateway_now_ns();
+    if (http_body_take_trailer(&x->request_content, data, size) == HTTP_DONE)
+        content_done(x);
+    else
+        exchange_refuse_error(x, x->request_content.error);
+}
+
 void exchange_request_end(struct exchange *x)
 {
     bool is_idle = x->request_state == REQUEST_HEAD && !http_request_has_begun(&x->request);
     if (is_idle)
         exchange_close(x, EXCHANGE_CLOSE, EXCHANGE_CLOSE);
+    else if (x->request_state == REQUEST_BODY && http_body_end(&x->request_content) == HTTP_DONE)
+        content_done(x);
     else if (x->request_state != REQUEST_SENT)
         exchange_refuse_error(x, HTTP_ERROR_TRUNCATED);
 }

@@ -51,8 +51,7 @@ static int write_fields(struct exchange *x, const struct http_response *r,
     head->field_count = fields.count;
     size_t before = x->to_guest.size;
     if (e == 0)
-        e = http_response_write(&x->to_guest, head);
-    x->to_guest.failed = false; /* what it held before stays */
+        e = exchange_write_response(x, head);
     x->guest_rx += x->to_guest.size - before;
     exchange_fields_done(&fields);
     buf_done(&reason);
@@ -109,8 +108,9 @@ static void write_final(struct exchange *x, const struct http_response *r,
         return;
     }
     x->response_state = RESPONSE_BODY;
-    x->response_body = (struct exchange_body){.kind = framing->kind};
-    http_body_init(&x->response_content, &r->framing, HTTP_BODY_ANY_LENGTH);
+    const struct http_framing content = exchange_content_framing(x, r->framing);
+    x->response_body = (struct exchange_body){.kind = exchange_content_framing(x, *framing).kind};
+    http_body_init(&x->response_content, &content, HTTP_BODY_ANY_LENGTH);
     if (framing->kind == HTTP_BODY_OPAQUE) {
         x->is_opaque = true;
         if (r->status != 101 && !exchange_tunnel_begin(x))
@@ -122,6 +122,7 @@ static void write_final(struct exchange *x, const struct http_response *r,
 
 static void take_final(struct exchange *x, struct http_response *r)
 {
+    r->framing = exchange_announced_framing(x, r->framing);
     struct http_framing framing = http_framing_for(r->framing, x->request.request.version);
     bool is_opaque = r->framing.kind == HTTP_BODY_OPAQUE;
     if (is_opaque && !changes_protocol(x, r)) {
@@ -170,7 +171,7 @@ static void content_done(struct exchange *x)
     if (e == 0 && x->scrubs)
         e = exchange_secrets_response_end(x);
     if (e == 0)
-        e = exchange_body_finish(&x->response_body, &x->to_guest, trailers.list, trailers.count);
+        e = exchange_end_response(x, trailers.list, trailers.count);
     exchange_fields_done(&trailers);
     x->guest_rx += x->to_guest.size - before;
     if (e < 0)
@@ -215,6 +216,17 @@ size_t exchange_response_take(struct exchange *x, const char *data, size_t size)
      * answers the next request. */
     exchange_close(x, EXCHANGE_CLOSE, EXCHANGE_CLOSE);
     return size;
+}
+
+void exchange_server_trailer(struct exchange *x, const char *data, size_t size)
+{
+    if (exchange_is_over(x) || x->response_state != RESPONSE_BODY)
+        return;
+    x->active_ns = gateway_now_ns();
+    if (http_body_take_trailer(&x->response_content, data, size) == HTTP_DONE)
+        content_done(x);
+    else
+        fail_error(x, x->response_content.error);
 }
 
 void exchange_response_end(struct exchange *x)

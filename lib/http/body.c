@@ -63,6 +63,19 @@ enum http_progress http_body_take(struct http_body *b, const char *data, size_t 
     return b->progress;
 }
 
+enum http_progress http_body_take_trailer(struct http_body *b, const char *lines, size_t size)
+{
+    struct http_slice none;
+    size_t taken;
+    b->kind = HTTP_BODY_CHUNKED;
+    b->state = HTTP_CHUNK_TRAILER;
+    if (http_body_take(b, lines, size, &taken, &none) == HTTP_MORE) {
+        b->error = HTTP_ERROR_TRUNCATED;
+        b->progress = HTTP_FAILED;
+    }
+    return b->progress;
+}
+
 enum http_progress http_body_end(struct http_body *b)
 {
     if (b->progress == HTTP_MORE) {

@@ -65,6 +65,12 @@ void http_body_done(struct http_body *b);
 enum http_progress http_body_take(struct http_body *b, const char *data, size_t size,
                                   size_t *ret_taken, struct http_slice *ret_slice);
 
+/*
+ * Where content ends otherwise than by its own bytes, in HTTP/2: it has ended, and these are the
+ * lines of the trailer behind it, with the empty one. HTTP_DONE or HTTP_FAILED.
+ */
+enum http_progress http_body_take_trailer(struct http_body *b, const char *lines, size_t size);
+
 /* The connection has ended: HTTP_DONE where that is the body's end, or it was complete;
  * HTTP_FAILED else. */
 enum http_progress http_body_end(struct http_body *b);

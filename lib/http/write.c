@@ -78,7 +78,7 @@ static bool credentials_are_valid(const struct http_request_head *h)
            (h->form == HTTP_TARGET_AUTHORITY && http_value_is_valid(h->proxy_authorization));
 }
 
-static bool request_is_valid(const struct http_request_head *h)
+bool http_request_is_valid(const struct http_request_head *h)
 {
     return http_token_is_valid(h->method, strlen(h->method)) && host_is_valid(h->authority.host) &&
            request_target_is_valid(h) && h->framing.kind != HTTP_BODY_CLOSE &&
@@ -146,7 +146,7 @@ static int finish(struct buf *out, size_t start)
 int http_request_write(struct buf *out, const struct http_request_head *h)
 {
     size_t start = out->size;
-    if (!request_is_valid(h))
+    if (!http_request_is_valid(h))
         return -EINVAL;
     buf_printf(out, "%s ", h->method);
     write_target(out, h);
@@ -174,7 +174,7 @@ static bool response_framing_is_valid(unsigned status, const struct http_framing
     return status != 304 || f->kind == HTTP_BODY_NONE;
 }
 
-static bool response_is_valid(const struct http_response_head *h)
+bool http_response_is_valid(const struct http_response_head *h)
 {
     return h->status >= 100 && h->status <= 999 && (h->status == 101) == (h->upgrade != NULL) &&
            response_framing_is_valid(h->status, &h->framing) && reason_is_valid(h->reason) &&
@@ -184,7 +184,7 @@ static bool response_is_valid(const struct http_response_head *h)
 int http_response_write(struct buf *out, const struct http_response_head *h)
 {
     size_t start = out->size;
-    if (!response_is_valid(h))
+    if (!http_response_is_valid(h))
         return -EINVAL;
     buf_printf(out, "HTTP/1.1 %u %s\r\n", h->status, h->reason);
     write_fields(out, h->fields, h->field_count);

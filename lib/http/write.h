@@ -58,6 +58,10 @@ struct http_response_head http_response_head_of(const struct http_response *r);
  */
 struct http_framing http_framing_for(struct http_framing framing, enum http_version client);
 
+/* Whether a head can be written: each part is what it has to be, and none says more than it is. */
+bool http_request_is_valid(const struct http_request_head *h);
+bool http_response_is_valid(const struct http_response_head *h);
+
 /*
  * Append a head with the empty line at its end. 0; or, with out as it was, -EINVAL for a part that
  * can't be written or framing that does not go with the rest; -ENOMEM or -E2BIG as buf_append(),
