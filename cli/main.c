@@ -15,6 +15,12 @@ static const struct verb {
     void (*help)(FILE *out);
 } verbs[] = {
     {"run", "run a program in a sandbox of its own", cli_run, cli_run_help},
+    {"create", "make a sandbox that lives on", cli_create, cli_create_help},
+    {"exec", "run one more program in a running sandbox", cli_exec, cli_exec_help},
+    {"attach", "follow a program that exec has started", cli_attach, cli_attach_help},
+    {"stop", "end sandboxes", cli_stop, cli_stop_help},
+    {"kill", "end sandboxes at once", cli_kill, cli_kill_help},
+    {"wait", "wait until sandboxes have ended", cli_wait, cli_wait_help},
     {"ps", "list the sandboxes that are running", cli_ps, cli_ps_help},
     {"inspect", "what a running sandbox may use, and uses", cli_inspect, cli_inspect_help},
     {"cp", "copy files out of a running sandbox", cli_cp, cli_cp_help},

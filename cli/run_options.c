@@ -386,11 +386,11 @@ static int choose_limits(struct run_options *o, struct sandbox_error *e)
 int run_options_complete(struct run_options *o, int count, char **words, struct sandbox_error *e)
 {
     struct sandbox_spec *spec = &o->spec;
-    if (count == 0)
+    if (count == 0 && !spec->waits)
         return sandbox_error_set(e, -EINVAL,
                                  "run: no command; write it behind the options, for example: "
                                  "glovebox run -- python3 -c 'print(1)'");
-    if (!words[0][0])
+    if (count > 0 && !words[0][0])
         return sandbox_error_set(e, -EINVAL, "run: the command is empty; give a program's name");
     int r = check_output(o, e);
     if (r < 0)

@@ -32,7 +32,8 @@ void run_options_done(struct run_options *o);
 
 /*
  * Completes o->spec by the command and by what the options left open: limits, host name,
- * environment, terminal, store. 0, or negative errno with the whole sentence in e.
+ * environment, terminal, store. With spec.waits there is no command. 0, or negative errno with the
+ * whole sentence in e.
  */
 int run_options_complete(struct run_options *o, int count, char **words, struct sandbox_error *e);
 

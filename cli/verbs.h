@@ -11,6 +11,24 @@
 int cli_run(int count, char **words);
 void cli_run_help(FILE *out);
 
+int cli_create(int count, char **words);
+void cli_create_help(FILE *out);
+
+int cli_exec(int count, char **words);
+void cli_exec_help(FILE *out);
+
+int cli_attach(int count, char **words);
+void cli_attach_help(FILE *out);
+
+int cli_stop(int count, char **words);
+void cli_stop_help(FILE *out);
+
+int cli_kill(int count, char **words);
+void cli_kill_help(FILE *out);
+
+int cli_wait(int count, char **words);
+void cli_wait_help(FILE *out);
+
 int cli_ps(int count, char **words);
 void cli_ps_help(FILE *out);
 

@@ -1,14 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sandbox/run.h"
+#include "sandbox/run_parts.h"
 
-#include "sandbox/copies.h"
-#include "sandbox/decisions.h"
 #include "sandbox/input_left.h"
-#include "sandbox/notices.h"
 #include "sandbox/remains.h"
 #include "sandbox/reports.h"
-#include "sandbox/signals.h"
-#include "sandbox/start.h"
 #include "sandbox/terminal.h"
 #include "sandbox/updates.h"
 
@@ -27,15 +22,6 @@
 /* How often it is looked whether those who were killed come to their end. */
 #define DYING_LOOK_MS 100
 
-enum state {
-    RUNNING,
-    ENDING,  /* the program got a signal and has until the deadline */
-    KILLING, /* the kernel process got CONTROL_KILL, likewise */
-    LEAVING, /* the program has ended, the kernel process is about to */
-    DYING,   /* all are killed from outside; the machine may hold the kernel process up */
-    GONE,    /* the kernel process was waited for */
-};
-
 /* Places in the poll list. */
 enum watched {
     WATCH_CONTROL,
@@ -49,41 +35,10 @@ enum watched {
     WATCH_ERRORS_SOURCE,
     WATCH_ERRORS_SINK,
     WATCH_LOG,
+    WATCH_EXECS,
     WATCH_UPDATES,
     WATCH_COPIES = WATCH_UPDATES + UPDATES_POLL_MAX,
     WATCH_COUNT = WATCH_COPIES + COPIES_POLL_MAX,
-};
-
-struct run {
-    const struct sandbox_spec *spec;
-    const struct sandbox_io *io;
-    struct sandbox *sandbox;
-    struct sandbox_outcome *outcome;
-    enum state state;
-    struct place place;
-    int64_t start_ns, deadline_ns;   /* CLOCK_MONOTONIC; 0: none */
-    int64_t timeout_ns, lifetime_ns; /* when the time of command and sandbox are up; likewise */
-    int64_t dying_until_ns;          /* at the latest */
-    unsigned idle_looks;      /* at which nobody of the dying was at work, one after another */
-    uint64_t delivered_bytes; /* when the deadline for readers was set */
-    int64_t suspend_ns;       /* when to stop though the program has not said that it did */
-    bool is_ready;            /* the program's first process exists */
-    bool has_outcome;         /* EXITED or FAILED came */
-    bool has_totals;          /* EXITED or TOTALS */
-    bool is_ended_by_us;      /* the cause is time or a signal, whatever the program makes of it */
-    bool is_control_open;
-    bool is_abandoned;   /* nothing more is carried */
-    bool is_held_up;     /* the kernel process can't be waited for */
-    bool is_output_lost; /* message says why */
-    bool is_input_terminal;
-    int input_left; /* reading end of the program's input, to count what it left; -1 */
-    struct relay input, output, errors, log;
-    struct notices notices;
-    struct scrubber *scrubber; /* NULL: there are no secrets */
-    struct signals signals;
-    struct decisions decisions;
-    struct updates updates;
-    struct copies copies;
 };
 
 static int64_t now_ns(void)
@@ -142,7 +97,8 @@ static void end_sandbox(struct run *r, int sig)
     }
     if (r->state == LEAVING || r->state == DYING)
         return;
-    if (r->state == ENDING || !r->is_ready || grace_ns == 0) {
+    bool is_idle = r->spec->waits && !execs_signal_all(&r->execs, sig);
+    if (r->state == ENDING || !r->is_ready || grace_ns == 0 || is_idle) {
         start_killing(r);
         return;
     }
@@ -150,6 +106,8 @@ static void end_sandbox(struct run *r, int sig)
         return;
     r->state = ENDING;
     r->deadline_ns = now_ns() + (int64_t)grace_ns;
+    if (r->spec->waits)
+        return;
     sandbox_send(r->sandbox, CONTROL_SIGNAL, sig);
     sandbox_send(r->sandbox, CONTROL_SIGNAL, SIGCONT);
 }
@@ -167,6 +125,22 @@ static void end_for_signal(struct run *r, int sig, const char *sender)
     if (take_reason(r))
         outcome_note_signal(r->outcome, sig, sender);
     end_sandbox(r, sig);
+}
+
+/* The two of struct execs_owner. */
+static void end_for_question(void *userdata, bool at_once, const char *who)
+{
+    struct run *r = userdata;
+    end_for_signal(r, SIGTERM, who);
+    if (at_once && r->state == ENDING)
+        start_killing(r);
+}
+
+static void set_lifetime(void *userdata, int64_t ns)
+{
+    struct run *r = userdata;
+    if (r->state == RUNNING)
+        r->lifetime_ns = ns > 0 ? now_ns() + MIN(ns, (int64_t)INT64_MAX / 4) : 0;
 }
 
 static uint64_t count_delivered(const struct run *r)
@@ -247,7 +221,7 @@ static void resume(struct run *r)
  * Without a shell that does job control the host ignores the signal, and the program goes on at
  * once instead of hanging.
  */
-static void suspend(struct run *r)
+void run_suspend(struct run *r)
 {
     sigset_t stop;
     terminal_restore();
@@ -281,7 +255,7 @@ static void on_signal(struct run *r, const struct signalfd_siginfo *info)
         break;
     case SIGTSTP:
         if (r->spec->tty) {
-            suspend(r);
+            run_suspend(r);
             break;
         }
         r->suspend_ns = now_ns() + SUSPEND_MS * NSEC_PER_MSEC;
@@ -300,7 +274,7 @@ static void read_signals(struct run *r)
 }
 
 /* The main program is no more; what else runs in the sandbox ends with it. */
-static void start_leaving(struct run *r)
+void run_start_leaving(struct run *r)
 {
     int64_t before_ns = r->deadline_ns;
     r->has_outcome = true;
@@ -314,144 +288,6 @@ static void start_leaving(struct run *r)
     sandbox_send(r->sandbox, CONTROL_KILL, 0);
     /* A disk takes its time for that, and so does the kernel process to end. */
     store_remove_empty(&r->sandbox->store);
-}
-
-static void note_totals(struct run *r, const struct control_packet *p)
-{
-    r->has_totals = true;
-    outcome_note_totals(r->outcome, p);
-}
-
-static void note_exit(struct run *r, const struct control_packet *p)
-{
-    struct sandbox_outcome *o = r->outcome;
-    struct end_facts facts = {.wait_status = p->value, .reason = (enum control_reason)p->reason};
-    note_totals(r, p);
-    if (r->is_ended_by_us) {
-        o->exit_code = WIFEXITED(p->value) ? WEXITSTATUS(p->value) : -1;
-    } else {
-        if (p->reason == CONTROL_BY_HOST)
-            facts.is_out_of_memory = place_ran_out_of_memory(&r->place, &facts.is_at_limit);
-        outcome_note_exit(o, &facts);
-    }
-    start_leaving(r);
-}
-
-/* Another process than the main one: the sandbox lives on, and somebody may wonder. */
-static void note_casualty(struct run *r, const struct control_packet *p, const char *name)
-{
-    char line[256];
-    struct end_facts facts = {.reason = (enum control_reason)p->reason,
-                              .is_at_limit = p->reason == CONTROL_BY_MEMORY};
-    facts.is_out_of_memory =
-        facts.is_at_limit ||
-        (p->reason == CONTROL_BY_HOST && place_ran_out_of_memory(&r->place, &facts.is_at_limit));
-    if (facts.is_at_limit)
-        r->outcome->memory_kills++;
-    outcome_describe_casualty(&r->spec->limits, &facts, p->value, line, sizeof(line));
-    notices_say(&r->notices, line, name, p->text_size);
-}
-
-static void note_failure(struct run *r, const struct control_packet *p, const char *text)
-{
-    r->is_ended_by_us = false;
-    outcome_note_failure(r->outcome, p->value, text, p->text_size);
-    start_leaving(r);
-}
-
-/* Without a policy there is no gateway to tell it. */
-static void note_denied(struct run *r, const struct control_packet *p, const char *text)
-{
-    if (r->spec->policy)
-        return;
-    if (p->text_size)
-        decisions_add_denied(&r->decisions, p->reason, (uint16_t)p->value, text, p->text_size);
-    else if (p->value > 0)
-        decisions_add_folded(&r->decisions, (uint64_t)p->value);
-}
-
-/* An updates_line_fn. */
-static void take_decision(void *userdata, const char *text, size_t size)
-{
-    struct run *r = userdata;
-    const char *line = scrubber_replace(r->scrubber, text, &size);
-    if (decisions_add(&r->decisions, line, size) && r->io->take_decision)
-        r->io->take_decision(r->io->decision_userdata, line, size);
-}
-
-static void on_packet(struct run *r, const struct control_packet *p, const char *text)
-{
-    switch (p->type) {
-    case CONTROL_READY:
-        r->is_ready = true;
-        break;
-    case CONTROL_EXITED:
-        if (!r->has_outcome)
-            note_exit(r, p);
-        break;
-    case CONTROL_TOTALS:
-        note_totals(r, p);
-        break;
-    case CONTROL_SEALED:
-        place_note_seal(&r->place, text, p->text_size);
-        r->sandbox->seal = r->place.record.seal;
-        break;
-    case CONTROL_FAILED:
-        if (!r->has_outcome)
-            note_failure(r, p, text);
-        break;
-    case CONTROL_CASUALTY:
-        note_casualty(r, p, text);
-        break;
-    case CONTROL_TRACE:
-        notices_take_trace(&r->notices, text, p->text_size);
-        break;
-    case CONTROL_LOG:
-        notices_say(&r->notices, "", text, p->text_size);
-        break;
-    case CONTROL_DENIED:
-        note_denied(r, p, text);
-        break;
-    case CONTROL_COPIED:
-        copies_take(&r->copies, p->value, text, p->text_size);
-        break;
-    case CONTROL_STOPPED:
-        if (r->spec->tty || (r->suspend_ns && p->value == SIGTSTP))
-            suspend(r);
-        break;
-    default:
-        break;
-    }
-}
-
-/* Everything in a packet is checked: a guest may have taken over the kernel process. */
-static void read_control(struct run *r)
-{
-    static union {
-        struct control_packet packet;
-        char bytes[sizeof(struct control_packet) + CONTROL_PACKET_MAX_BYTES];
-    } u;
-    while (!notices_trace_is_full(&r->notices)) {
-        ssize_t n = recv(r->sandbox->control, &u, sizeof(u), MSG_DONTWAIT | MSG_TRUNC);
-        if (n < 0 && (errno == EAGAIN || errno == EINTR))
-            return;
-        /* Told once, before what is still to be read: we wrote to a kernel that was ending. */
-        if (n < 0 && errno == ECONNRESET)
-            continue;
-        if (n <= 0) {
-            r->is_control_open = false;
-            return;
-        }
-        if ((size_t)n < sizeof(u.packet) || (size_t)n > sizeof(u) ||
-            u.packet.text_size != (size_t)n - sizeof(u.packet))
-            continue;
-        size_t size = u.packet.text_size;
-        const char *text = u.bytes + sizeof(u.packet);
-        if (u.packet.type != CONTROL_COPIED)
-            text = scrubber_replace(r->scrubber, text, &size);
-        u.packet.text_size = (uint32_t)size;
-        on_packet(r, &u.packet, text);
-    }
 }
 
 /* A reader that went away is the program's business: it gets SIGPIPE or EPIPE when it writes on. */
@@ -509,6 +345,7 @@ static bool fill_poll_list(struct run *r, struct pollfd *p)
     watch(&p[WATCH_ERRORS_SOURCE], r->errors.source, relay_source_events(&r->errors));
     watch(&p[WATCH_ERRORS_SINK], r->errors.sink.fd, relay_sink_events(&r->errors));
     watch(&p[WATCH_LOG], r->log.source, relay_source_events(&r->log));
+    watch(&p[WATCH_EXECS], execs_poll_descriptor(&r->execs), POLLIN);
     updates_fill_poll(&r->updates, &p[WATCH_UPDATES]);
     copies_fill_poll(&r->copies, &p[WATCH_COPIES]);
     return waits;
@@ -528,7 +365,7 @@ static void step_streams(struct run *r, const struct pollfd *p)
 static bool is_over(const struct run *r)
 {
     return r->is_abandoned || (r->state == GONE && r->output.done && r->errors.done &&
-                               r->log.done && !r->is_control_open);
+                               r->log.done && !r->is_control_open && execs_is_quiet(&r->execs));
 }
 
 static void wait_for_events(struct run *r, struct pollfd *p)
@@ -538,6 +375,7 @@ static void wait_for_events(struct run *r, struct pollfd *p)
     int64_t now = now_ns();
     int64_t until =
         earlier(earlier(r->deadline_ns, r->suspend_ns), earlier(r->timeout_ns, r->lifetime_ns));
+    until = earlier(until, execs_deadline(&r->execs));
     if (soon)
         until = earlier(until, now + BACKGROUND_CHECK_MS * NSEC_PER_MSEC);
     if (until) {
@@ -564,7 +402,7 @@ static void check_clock(struct run *r)
     if (r->deadline_ns && now >= r->deadline_ns)
         on_deadline(r);
     if (r->suspend_ns && now >= r->suspend_ns)
-        suspend(r);
+        run_suspend(r);
 }
 
 static void run_loop(struct run *r)
@@ -578,8 +416,11 @@ static void run_loop(struct run *r)
         if (p[WATCH_TRACE].revents)
             notices_write_trace(&r->notices, true);
         if (p[WATCH_CONTROL].revents)
-            read_control(r);
+            run_read_control(r);
         step_streams(r, p);
+        execs_step(&r->execs);
+        if (r->state == ENDING && r->spec->waits && r->execs.running == 0)
+            start_killing(r);
         updates_step(&r->updates, &p[WATCH_UPDATES], UPDATES_POLL_MAX);
         copies_step(&r->copies, &p[WATCH_COPIES]);
         if (p[WATCH_PIDFD].revents) {
@@ -588,6 +429,7 @@ static void run_loop(struct run *r)
             updates_drain(&r->updates, SANDBOX_GATEWAY_END_MS);
             updates_close(&r->updates);
             copies_close(&r->copies);
+            execs_kernel_gone(&r->execs);
             sandbox_gateway_end(&r->sandbox->gateway, SANDBOX_GATEWAY_END_MS);
             set_state(r, GONE, 0);
             if (r->is_ended_by_us)
@@ -595,6 +437,15 @@ static void run_loop(struct run *r)
             r->timeout_ns = r->lifetime_ns = 0;
         }
     }
+}
+
+/* An updates_line_fn. */
+static void take_decision(void *userdata, const char *text, size_t size)
+{
+    struct run *r = userdata;
+    const char *line = scrubber_replace(r->scrubber, text, &size);
+    if (decisions_add(&r->decisions, line, size) && r->io->take_decision)
+        r->io->take_decision(r->io->decision_userdata, line, size);
 }
 
 static int open_streams(struct run *r)
@@ -668,6 +519,8 @@ static void run_done(struct run *r)
 {
     updates_close(&r->updates);
     copies_close(&r->copies);
+    execs_close(&r->execs, r->outcome->exit_status, sandbox_cause_name(r->outcome->cause),
+                r->outcome->words);
     if (r->is_held_up)
         sandbox_forget(r->sandbox);
     else
@@ -736,6 +589,10 @@ static int start(struct run *r, struct sandbox_error *e)
     }
     if (error == 0)
         error = copies_open(&r->copies, &r->place.registry, r->sandbox, e);
+    if (error == 0) {
+        r->execs.scrubber = r->scrubber;
+        error = execs_open(&r->execs, &r->place.registry, r->sandbox, r->spec, e);
+    }
     snprintf(o->name, sizeof(o->name), "%s", r->place.registry.name);
     o->limits = r->spec->limits;
     o->controls = r->place.record.controls;
@@ -777,6 +634,8 @@ int sandbox_run(const struct sandbox_spec *spec, const struct sandbox_io *io,
     };
     updates_init(&r.updates, take_decision, &r);
     copies_init(&r.copies);
+    execs_init(&r.execs);
+    r.execs.owner = (struct execs_owner){end_for_question, set_lifetime, &r};
     signals_block(&r.signals);
     int error = place_take(&r.place, spec, e);
     if (error < 0) {

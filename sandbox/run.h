@@ -54,6 +54,10 @@ struct sandbox_io {
     /* Each decision of the gateway, one JSON object, as it is kept (decisions.h); NULL: nobody. */
     updates_line_fn take_decision;
     void *decision_userdata;
+    /* The program's first process exists, or with spec->waits: programs can come. NULL: no matter.
+     */
+    void (*ready)(void *userdata, const char *name);
+    void *ready_userdata;
 };
 
 /*

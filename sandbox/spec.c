@@ -414,6 +414,8 @@ int sandbox_spec_write(const struct sandbox_spec *s, const struct sandbox_contro
     append_record(b, "image", s->image ? s->image : "host");
     for (size_t i = 0; i < s->args.count; i++)
         append_record(b, "arg", s->args.items[i]);
+    if (s->waits)
+        append_number(b, "waits", 1);
     for (size_t i = 0; i < s->env.count; i++)
         append_record(b, "env", s->env.items[i]);
     append_optional(b, "workdir", s->workdir);

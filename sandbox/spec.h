@@ -50,6 +50,7 @@ struct sandbox_spec {
     char policy_words[96];       /* "deny by default, 3 rules" */
     bool installs_ca;            /* the policy lets its programs trust the gateway's authority */
     const struct sandbox_ca *ca; /* the authority that they trust, borrowed, or NULL */
+    bool waits;                  /* there is no main program: args are empty, others come */
     bool null_input;             /* standard input is the sandbox's own /dev/null */
     bool join_output; /* standard output and error are one stream, in the order of the writes */
 };

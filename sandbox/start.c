@@ -8,6 +8,7 @@
 #include "sandbox/jail.h"
 #include "sandbox/memory_file.h"
 #include "sandbox/program.h"
+#include "sandbox/stream_pair.h"
 
 #include <fcntl.h>
 #include <signal.h>
@@ -15,10 +16,6 @@
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
-
-/* What may lie between program and terminal: enough for a screen, little enough for a quick Ctrl-C.
- */
-#define TERMINAL_BUFFER_BYTES (16 * 1024)
 
 /* The kernel process's ends, closed here once it runs. */
 struct ends {
@@ -56,70 +53,34 @@ static int make_spec(const struct sandbox_spec *spec, const struct sandbox_contr
     return r;
 }
 
-/* Only our end: the other one is a file description of its own. */
-static bool set_nonblocking(int fd)
-{
-    int flags = fcntl(fd, F_GETFL);
-    return flags >= 0 && fcntl(fd, F_SETFL, flags | O_NONBLOCK) == 0;
-}
-
-/* A pipe whose reading or writing end is ours. */
-static bool make_pipe(int *ret_ours, int *ret_theirs, bool we_read)
-{
-    int fds[2];
-    if (pipe2(fds, O_CLOEXEC) < 0)
-        return false;
-    *ret_ours = fds[we_read ? 0 : 1];
-    *ret_theirs = fds[we_read ? 1 : 0];
-    return set_nonblocking(*ret_ours);
-}
-
-static bool make_sockets(int type, int *ret_ours, int *ret_theirs)
-{
-    int fds[2];
-    if (socketpair(AF_UNIX, type | SOCK_CLOEXEC, 0, fds) < 0)
-        return false;
-    *ret_ours = fds[0];
-    *ret_theirs = fds[1];
-    return set_nonblocking(*ret_ours);
-}
-
-static bool make_terminal(struct sandbox *s, struct ends *ends)
-{
-    int size = TERMINAL_BUFFER_BYTES;
-    if (!make_sockets(SOCK_STREAM, &s->output, &ends->input))
-        return false;
-    if (setsockopt(ends->input, SOL_SOCKET, SO_SNDBUF, &size, sizeof(size)) < 0)
-        return false;
-    s->input = fcntl(s->output, F_DUPFD_CLOEXEC, 0);
-    return s->input >= 0;
-}
-
-/* The kernel waits on neither end: all other tasks would wait with it. */
-static bool make_stream(int *ret_ours, int *ret_theirs, bool we_read)
-{
-    return make_pipe(ret_ours, ret_theirs, we_read) && set_nonblocking(*ret_theirs);
-}
-
 static bool make_streams(const struct sandbox_spec *spec, struct sandbox *s, struct ends *ends)
 {
     if (spec->tty)
-        return make_terminal(s, ends);
-    if (!make_stream(&s->input, &ends->input, false) ||
-        !make_stream(&s->output, &ends->output, true))
+        return stream_pair_terminal(&s->input, &s->output, &ends->input);
+    if (!stream_pair_pipe(&s->input, &ends->input, false) ||
+        !stream_pair_pipe(&s->output, &ends->output, true))
         return false;
     if (!spec->join_output)
-        return make_stream(&s->errors, &ends->errors, true);
+        return stream_pair_pipe(&s->errors, &ends->errors, true);
     ends->errors = fcntl(ends->output, F_DUPFD_CLOEXEC, 0);
     return ends->errors >= 0;
+}
+
+/* Others write to it in their own time. */
+static bool make_log(struct sandbox *s, struct ends *ends)
+{
+    if (!stream_pair_pipe(&s->log, &ends->log, true))
+        return false;
+    int flags = fcntl(ends->log, F_GETFL);
+    return flags >= 0 && fcntl(ends->log, F_SETFL, flags & ~O_NONBLOCK) == 0;
 }
 
 static int make_channels(const struct sandbox_spec *spec, struct sandbox *s, struct ends *ends,
                          struct sandbox_error *e)
 {
-    if (!make_sockets(SOCK_SEQPACKET, &s->control, &ends->control))
+    if (!stream_pair_sockets(SOCK_SEQPACKET, &s->control, &ends->control))
         return system_error(e, "control socket");
-    if (!make_streams(spec, s, ends) || !make_pipe(&s->log, &ends->log, true))
+    if (!make_streams(spec, s, ends) || !make_log(s, ends))
         return system_error(e, "pipes");
     ends->null = open("/dev/null", O_RDONLY | O_CLOEXEC);
     if (ends->null < 0)
@@ -259,6 +220,26 @@ bool sandbox_send_text(struct sandbox *s, const struct control_packet *p, const 
     const struct msghdr m = {.msg_iov = parts, .msg_iovlen = ARRAY_SIZE(parts)};
     return sendmsg(s->control, &m, MSG_DONTWAIT | MSG_NOSIGNAL) ==
            (ssize_t)(sizeof(*p) + p->text_size);
+}
+
+bool sandbox_send_descriptors(struct sandbox *s, const struct control_packet *p, const int *fds,
+                              size_t count)
+{
+    union {
+        struct cmsghdr header;
+        char bytes[CMSG_SPACE(CONTROL_DESCRIPTORS_MAX * sizeof(int))];
+    } room = {0};
+    struct iovec part = {(void *)p, sizeof(*p)};
+    struct msghdr m = {.msg_iov = &part,
+                       .msg_iovlen = 1,
+                       .msg_control = &room,
+                       .msg_controllen = CMSG_SPACE(count * sizeof(int))};
+    struct cmsghdr *c = CMSG_FIRSTHDR(&m);
+    c->cmsg_level = SOL_SOCKET;
+    c->cmsg_type = SCM_RIGHTS;
+    c->cmsg_len = CMSG_LEN(count * sizeof(int));
+    memcpy(CMSG_DATA(c), fds, count * sizeof(int));
+    return sendmsg(s->control, &m, MSG_DONTWAIT | MSG_NOSIGNAL) == (ssize_t)sizeof(*p);
 }
 
 /*

@@ -44,6 +44,10 @@ bool sandbox_send(struct sandbox *s, enum control_type type, int32_t value);
 /* Likewise one with p->text_size bytes of text. */
 bool sandbox_send_text(struct sandbox *s, const struct control_packet *p, const char *text);
 
+/* Likewise one with up to CONTROL_DESCRIPTORS_MAX descriptors, which stay the caller's. */
+bool sandbox_send_descriptors(struct sandbox *s, const struct control_packet *p, const int *fds,
+                              size_t count);
+
 /*
  * Kills everything in it, at once, from outside. Doesn't wait. The tasks don't even outlive a
  * kernel process that the machine holds up (in a write to a slow disk, on a folder of a dead

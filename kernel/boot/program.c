@@ -34,6 +34,7 @@ struct program {
     int32_t status;           /* of its end, as CONTROL_EXEC_ENDED has it */
     enum control_reason reason;
     char path[GUEST_PATH_MAX];
+    char home[sizeof("HOME=") + USER_HOME_MAX_BYTES]; /* where the records have none */
 };
 
 /* Those that were not told to have ended. */
@@ -387,6 +388,19 @@ static int enter_directory(const struct spec *spec, const struct user *user, str
     return 0;
 }
 
+/* The starter does not read the image's passwd(5): what it says is for this side to look up. */
+static void complete_environment(struct program *program, const struct user *user)
+{
+    char **env = program->spec->envp;
+    for (; *env; env++)
+        if (!strncmp(*env, "HOME=", 5))
+            return;
+    snprintf(program->home, sizeof(program->home), "HOME=%s", user->home);
+    /* There are as many places as records, and one of them is the command. */
+    env[0] = program->home;
+    env[1] = NULL;
+}
+
 /*
  * Queues its start. 0; or the exit status, negative, with the reason in e. What it has by then is
  * the caller's to free, with the program.
@@ -421,6 +435,7 @@ static int prepare(struct program *program, struct hostfd *streams, struct setup
         setup_fail(e, -r, "standard streams");
         return -STATUS_FAILED;
     }
+    complete_environment(program, &user);
     s->argv = spec->argv;
     s->envp = spec->envp;
     s->path = program->path;

@@ -8,8 +8,7 @@
 #define FILE_MAX_BYTES (256u * 1024)
 #define FIELDS         7
 
-/* The whole file, NUL-terminated, or NULL. */
-static char *read_file(const struct walk_base *base, const char *name)
+char *user_read_file(const struct walk_base *base, const char *name)
 {
     struct path p;
     struct file *f;
@@ -124,7 +123,7 @@ int user_find(const struct walk_base *base, const char *text, struct user *ret)
     char *group_name = strchr(name, ':');
     if (group_name)
         *group_name++ = '\0';
-    char *passwd = read_file(base, "/etc/passwd"), *group = read_file(base, "/etc/group");
+    char *passwd = user_read_file(base, "/etc/passwd"), *group = user_read_file(base, "/etc/group");
     char nothing[1] = "", nothing_too[1] = "";
     int r = find_in_passwd(passwd ? passwd : nothing, name, &user);
     uint32_t gid;

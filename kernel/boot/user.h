@@ -6,12 +6,13 @@
 
 #include "kernel/fs/vfs.h"
 
-#define USER_GROUPS_MAX 32
+#define USER_GROUPS_MAX     32
+#define USER_HOME_MAX_BYTES 256
 
 struct user {
     uid_t uid;
     gid_t gid;
-    char home[256];
+    char home[USER_HOME_MAX_BYTES];
     gid_t groups[USER_GROUPS_MAX];
     size_t group_count;
 };
@@ -21,3 +22,6 @@ struct user {
  * -ENOENT: no such name; -EINVAL.
  */
 int user_find(const struct walk_base *base, const char *text, struct user *ret);
+
+/* Such a file, as far as it is read, NUL-terminated and the caller's to free; or NULL. */
+char *user_read_file(const struct walk_base *base, const char *name);

@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sandbox/create.h"
+
+#include "sandbox/run.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+
+/* What the starter tells its creator. */
+struct report {
+    int error; /* negative errno; 0: it runs, text is its name */
+    char text[SANDBOX_ERROR_MAX_BYTES];
+};
+
+struct creation {
+    int pipe; /* -1: reported */
+};
+
+static void tell(struct creation *c, int error, const char *text)
+{
+    struct report r = {.error = error};
+    snprintf(r.text, sizeof(r.text), "%s", text);
+    if (c->pipe < 0)
+        return;
+    ssize_t n = write(c->pipe, &r, sizeof(r));
+    (void)n; /* a creator that is gone needs no word */
+    close(c->pipe);
+    c->pipe = -1;
+}
+
+/* From now on nobody listens. */
+static void on_ready(void *userdata, const char *name)
+{
+    tell(userdata, 0, name);
+    int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+    if (null >= 0) {
+        dup2(null, STDERR_FILENO);
+        close(null);
+    }
+}
+
+static void say(const char *line)
+{
+    dprintf(STDERR_FILENO, "glovebox: %s\n", line);
+}
+
+static void drop_bytes(void *userdata _unused_, const char *data _unused_, size_t size _unused_)
+{
+}
+
+/* Of the caller's descriptors: standard error, and the pipe. */
+static bool leave_caller(int pipe)
+{
+    int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+    bool is_left = null >= 0 && dup2(null, STDIN_FILENO) >= 0 && dup2(null, STDOUT_FILENO) >= 0 &&
+                   setsid() >= 0 && chdir("/") == 0;
+    if (pipe > STDERR_FILENO + 1)
+        is_left &= syscall(SYS_close_range, STDERR_FILENO + 1, pipe - 1, 0) == 0;
+    return is_left && syscall(SYS_close_range, pipe + 1, ~0U, 0) == 0;
+}
+
+static _noreturn_ void live(const struct sandbox_spec *spec, int pipe)
+{
+    struct creation c = {pipe};
+    struct sandbox_outcome outcome;
+    struct sandbox_error e;
+    const struct sandbox_io io = {.input = -1,
+                                  .output = -1,
+                                  .errors = -1,
+                                  .take_output = drop_bytes,
+                                  .take_errors = drop_bytes,
+                                  .trace = -1,
+                                  .say = say,
+                                  .ready = on_ready,
+                                  .ready_userdata = &c};
+    if (!leave_caller(pipe)) {
+        tell(&c, -errno, "create: the caller's descriptors can't be left; free some and try again");
+        _exit(1);
+    }
+    int r = sandbox_run(spec, &io, &outcome, &e);
+    if (r < 0)
+        tell(&c, r, e.text);
+    else /* it was told already, unless it ended before it began */
+        tell(&c, -ECHILD, outcome.message.text[0] ? outcome.message.text : outcome.words);
+    _exit(0);
+}
+
+static int read_report(int pipe, struct report *ret)
+{
+    size_t done = 0;
+    while (done < sizeof(*ret)) {
+        ssize_t n = read(pipe, (char *)ret + done, sizeof(*ret) - done);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n <= 0)
+            return -EPIPE;
+        done += (size_t)n;
+    }
+    ret->text[sizeof(ret->text) - 1] = '\0';
+    return 0;
+}
+
+int sandbox_create(const struct sandbox_spec *spec, char name[static SANDBOX_NAME_MAX_BYTES + 1],
+                   struct sandbox_error *e)
+{
+    int fds[2];
+    struct report report;
+    if (pipe2(fds, O_CLOEXEC) < 0)
+        return sandbox_error_set(e, -errno, "create: pipe: %s; raise the limit of open files",
+                                 strerror(errno));
+    _cleanup_close_ int reading = fds[0];
+    pid_t pid = fork();
+    if (pid == 0) {
+        pid_t starter = fork();
+        if (starter == 0)
+            live(spec, fds[1]);
+        _exit(starter < 0 ? 1 : 0);
+    }
+    int error = errno;
+    close(fds[1]);
+    if (pid < 0)
+        return sandbox_error_set(e, -error, "create: fork: %s; free memory and try again",
+                                 strerror(error));
+    while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
+        ;
+    if (read_report(reading, &report) < 0)
+        return sandbox_error_set(e, -EPIPE,
+                                 "create: the sandbox's starter has ended without a "
+                                 "word; see the machine's log");
+    if (report.error < 0)
+        return sandbox_error_set(e, report.error, "%s", report.text);
+    snprintf(name, SANDBOX_NAME_MAX_BYTES + 1, "%.*s", SANDBOX_NAME_MAX_BYTES, report.text);
+    return 0;
+}

@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sandbox/exec.h"
+#include "sandbox/exec_records.h"
+#include "sandbox/outcome.h"
+
+#include <signal.h>
+#include <stdio.h>
+
+#define SIGNAL_MAX 64
+
+static bool answer(struct execs *x, struct exec_client *c, int error, const char *text)
+{
+    const struct exec_packet p = {.version = EXEC_VERSION,
+                                  .type = EXEC_ANSWER,
+                                  .status = error,
+                                  .text_size = (uint32_t)strlen(text)};
+    return exec_client_send(x, c, &p, text);
+}
+
+static struct exec *find_pid(struct execs *x, int64_t pid, bool with_ended)
+{
+    struct exec *program, *found = NULL;
+    list_for_each(program, &x->programs, link)
+    {
+        bool is_there = program->state == EXEC_RUNNING ||
+                        (with_ended && program->state == EXEC_OVER_WITH && !program->failure);
+        /* A number may have been used again: the latest. */
+        if (is_there && program->pid == pid && pid > 0)
+            found = program;
+    }
+    return found;
+}
+
+static struct exec *find_tag(struct execs *x, const char *tag, size_t size)
+{
+    struct exec *program, *found = NULL;
+    list_for_each(program, &x->programs, link)
+    {
+        if (program->state != EXEC_STARTING && !program->failure && size > 0 &&
+            strlen(program->tag) == size && !memcmp(program->tag, tag, size))
+            found = program;
+    }
+    return found;
+}
+
+static bool refuse_start(struct execs *x, struct exec_client *c, const char *text)
+{
+    const struct exec_packet p = {.version = EXEC_VERSION,
+                                  .type = EXEC_FAILED,
+                                  .status = SANDBOX_STATUS_FAILED,
+                                  .text_size = (uint32_t)strlen(text)};
+    return exec_client_send(x, c, &p, text);
+}
+
+static bool start(struct execs *x, struct exec_client *c, const struct exec_message *m, int fd)
+{
+    const struct exec_packet *p = &m->packet;
+    struct sandbox_error e;
+    const struct exec_order o = {
+        .flags = p->flags & (EXEC_TTY | EXEC_NULL_INPUT),
+        .timeout_ns = p->value,
+        .grace_ns = (int64_t)MIN(p->offset, (uint64_t)INT64_MAX),
+        .tag = m->text,
+        .tag_size = p->text_size,
+        .records = fd,
+    };
+    if (c->exec || p->value < 0 || p->text_size > EXEC_TAG_MAX_BYTES ||
+        memchr(m->text, '\0', p->text_size))
+        return false;
+    if (!x->is_ready)
+        return refuse_start(x, c, "the sandbox is about to end, or has only begun; try again");
+    if (x->running >= CONTROL_EXECS_MAX)
+        return refuse_start(x, c,
+                            "too many programs were started from outside and have not ended; "
+                            "wait for one of them");
+    c->is_told_start = false;
+    c->offset = 0;
+    c->fed = NULL;
+    return exec_start(x, &o, &c->exec, &e) == 0 || refuse_start(x, c, e.text);
+}
+
+static bool attach(struct execs *x, struct exec_client *c, const struct exec_message *m)
+{
+    const struct exec_packet *p = &m->packet;
+    struct exec *program =
+        p->value ? find_pid(x, p->value, true) : find_tag(x, m->text, p->text_size);
+    if (c->exec)
+        return false;
+    if (!program)
+        return answer(x, c, ESRCH, "no such program was started here from outside");
+    c->exec = program;
+    c->is_told_start = false;
+    c->offset = MIN(p->offset, program->log.end);
+    return true;
+}
+
+/* Whom INPUT and kin are for, or NULL. */
+static struct exec *whose(struct execs *x, const struct exec_client *c, const struct exec_packet *p)
+{
+    if (p->value)
+        return find_pid(x, p->value, false);
+    return c->exec && c->exec->state == EXEC_RUNNING ? c->exec : NULL;
+}
+
+static bool feed(struct execs *x, struct exec_client *c, struct exec *program,
+                 const struct exec_message *m)
+{
+    int r = exec_feed(program, m->text, m->packet.text_size);
+    if (r < 0)
+        return answer(x, c, -r, "its standard input is closed");
+    c->fed = program; /* answered when there is room */
+    return true;
+}
+
+static bool talk(struct execs *x, struct exec_client *c, const struct exec_message *m)
+{
+    const struct exec_packet *p = &m->packet;
+    struct exec *program = whose(x, c, p);
+    if (!program)
+        return answer(x, c, ESRCH, "no such program runs that was started from outside");
+    switch (p->type) {
+    case EXEC_INPUT:
+        return feed(x, c, program, m);
+    case EXEC_INPUT_END:
+        exec_end_input(program);
+        break;
+    case EXEC_SIGNAL:
+        if (p->status < 1 || p->status > SIGNAL_MAX)
+            return answer(x, c, EINVAL, "no such signal");
+        exec_signal(program, p->status, p->flags);
+        break;
+    default: {
+        const struct control_packet window = {
+            .type = CONTROL_EXEC_WINDOW, .value = program->number, .reason = (uint32_t)p->offset};
+        if (!(program->flags & EXEC_TTY))
+            return answer(x, c, ENOTTY, "it has no terminal");
+        sandbox_send_text(x->sandbox, &window, "");
+    }
+    }
+    return answer(x, c, 0, "");
+}
+
+static bool list(struct execs *x, struct exec_client *c)
+{
+    const struct exec *program;
+    list_for_each(program, &x->programs, link)
+    {
+        char text[EXEC_TAG_MAX_BYTES + 1 + EXEC_RECORDS_SHOWN_BYTES];
+        size_t tag = strlen(program->tag) + 1;
+        if (program->state != EXEC_RUNNING)
+            continue;
+        memcpy(text, program->tag, tag);
+        memcpy(text + tag, program->records, program->records_size);
+        const struct exec_packet p = {.version = EXEC_VERSION,
+                                      .type = EXEC_ITEM,
+                                      .value = program->pid,
+                                      .flags = program->flags,
+                                      .text_size = (uint32_t)(tag + program->records_size)};
+        if (!exec_client_send(x, c, &p, text))
+            return false;
+    }
+    return answer(x, c, 0, "");
+}
+
+static bool end_sandbox(struct execs *x, struct exec_client *c, const struct exec_message *m)
+{
+    char who[128];
+    snprintf(who, sizeof(who), "%.*s", (int)MIN(m->packet.text_size, (uint32_t)100), m->text);
+    bool is_told = answer(x, c, 0, "");
+    x->owner.end(x->owner.userdata, m->packet.status == 1, who);
+    return is_told;
+}
+
+bool exec_client_take(struct execs *x, struct exec_client *c, const struct exec_message *m, int fd)
+{
+    switch (m->packet.type) {
+    case EXEC_START:
+        return start(x, c, m, fd);
+    case EXEC_ATTACH:
+        return attach(x, c, m);
+    case EXEC_INPUT:
+    case EXEC_INPUT_END:
+    case EXEC_SIGNAL:
+    case EXEC_WINDOW:
+        return talk(x, c, m);
+    case EXEC_LIST:
+        return list(x, c);
+    case EXEC_END:
+        return end_sandbox(x, c, m);
+    case EXEC_LIFETIME:
+        if (m->packet.value < 0)
+            return answer(x, c, EINVAL, "a time is not negative");
+        x->owner.set_lifetime(x->owner.userdata, m->packet.value);
+        return answer(x, c, 0, "");
+    case EXEC_WATCH:
+        c->is_watching = true;
+        return answer(x, c, 0, "");
+    default:
+        return false;
+    }
+}
