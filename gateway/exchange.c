@@ -237,7 +237,7 @@ void exchange_expire(struct exchange *x)
         exchange_tunnel_expire(x);
     else if (x->request_ns != 0)
         exchange_refuse(x, 408, "limit:header_timeout", "the head did not come in time");
-    else if (x->is_opaque || x->response_state == RESPONSE_NONE)
+    else if (x->is_opaque || (x->response_state == RESPONSE_NONE && !x->signing.holds))
         exchange_close(x, EXCHANGE_CLOSE, EXCHANGE_CLOSE);
     else if (x->request_state == REQUEST_BODY)
         exchange_refuse(x, 408, "limit:idle_http", "the content did not come in time");

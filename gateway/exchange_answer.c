@@ -181,6 +181,7 @@ void exchange_finish(struct exchange *x)
     x->guest_tx = x->guest_rx = 0;
     x->authority[0] = x->reason[0] = x->rule[0] = '\0';
     x->violation = x->upgrade = x->proxy_authorization = NULL;
+    exchange_sign_end(x);
     exchange_secrets_end(x);
     http_body_done(&x->request_content);
     http_body_done(&x->response_content);

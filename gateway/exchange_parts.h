@@ -9,6 +9,7 @@
  *   exchange_tunnel.c    what a guest says first behind a CONNECT
  *   exchange_judge.c     what the policy says of a request
  *   exchange_secrets.c   secrets in requests, and out of responses
+ *   exchange_sign.c      requests that are signed with secrets
  *   exchange_wire.c      heads and trailers as they are written, in HTTP/1.1 or for a wire
  *   exchange_fields.c, exchange_body.c   parts of messages
  */
@@ -19,6 +20,7 @@
 #include "gateway/exchange_fields.h"
 #include "gateway/flight.h"
 #include "lib/secret/secrets.h"
+#include "lib/secret/sigv4.h"
 
 /* Of either buffer of what is to be sent: EXCHANGE_OUT_BYTES, and a head or what has been made of
  * one piece of content. */
@@ -50,6 +52,18 @@ struct decision {
     int rule;          /* that allowed it, or -1 */
     bool would_deny;   /* only to be logged: no rule applies to it */
     bool is_elsewhere; /* only to be logged: it is for another host than the connection */
+};
+
+/* Of a request that is signed anew. */
+struct exchange_signing {
+    bool is_on;
+    struct sigv4_scope scope; /* borrows from the request */
+    struct sigv4_keys keys;   /* borrows from the secrets */
+    const char *content;      /* what is signed of it */
+    bool holds;               /* its content is held back until all is there; */
+    bool has_held;            /* it is: */
+    struct buf held;
+    char hash[SIGV4_HASH_BYTES + 1];
 };
 
 struct exchange {
@@ -94,7 +108,8 @@ struct exchange {
     bool fills, scrubs; /* content goes through one of them */
     bool grows;         /* what fills in may make it longer */
     bool has_secrets;   /* secrets is begun */
-    struct buf made;    /* what came out of them */
+    struct exchange_signing signing;
+    struct buf made; /* what came out of them */
 
     /* for the record */
     bool is_recording;
@@ -113,6 +128,8 @@ struct exchange {
 /* Takes a part of data; 0: nothing more for now. */
 size_t exchange_request_take(struct exchange *x, const char *data, size_t size);
 void exchange_request_end(struct exchange *x);
+
+bool exchange_has_content(const struct http_request *r);
 
 /* ---- exchange_wire.c ---- */
 
@@ -175,6 +192,24 @@ void exchange_judge(struct exchange *x, const struct http_request *r, struct dec
 struct policy_request exchange_policy_request(const struct exchange *x,
                                               const struct http_request *r,
                                               struct policy_field *fields);
+
+/* ---- exchange_sign.c ---- */
+
+/*
+ * Whether the request is to be signed, as secrets are begun; x->signing.holds: its content comes
+ * first. 0; -EPERM: it can't be, with words for the guest; -EACCES: a violation.
+ */
+int exchange_sign_begin(struct exchange *x, const struct http_request *r, const char **ret_words);
+
+/* Content is kept from now on; a piece of it. 0, -E2BIG, -ENOMEM: there is too much. */
+int exchange_sign_hold(struct exchange *x, const struct http_request *r);
+int exchange_sign_keep(struct exchange *x, const void *data, size_t size);
+/* All of it is there: the request can be sent. */
+int exchange_sign_release(struct exchange *x);
+
+/* Signs what h says, if it is to be signed: fields of h become those of fields. */
+int exchange_sign(struct exchange *x, struct http_request_head *h, struct exchange_fields *fields);
+void exchange_sign_end(struct exchange *x);
 
 /* ---- exchange_secrets.c ---- */
 

@@ -145,7 +145,7 @@ static int ask_plainly(struct exchange *x, struct exchange_fields *fields)
 /* Fields that may be added at most. */
 static size_t count_added(const struct policy_rule *rule)
 {
-    size_t count = 1;
+    size_t count = 1 + 3; /* Accept-Encoding; those of a signature */
     for (size_t i = 0; rule && i < rule->transform_count; i++)
         count += rule->transforms[i].set_count;
     return count;
@@ -154,7 +154,7 @@ static size_t count_added(const struct policy_rule *rule)
 /* ---- writing it ---- */
 
 static int write_head(struct exchange *x, const struct http_request *r,
-                      const struct exchange_fields *fields, const char *query)
+                      struct exchange_fields *fields, const char *query)
 {
     char host[HTTP_HOST_MAX_BYTES + 1];
     struct http_request_head head = http_request_head_of(r);
@@ -168,7 +168,8 @@ static int write_head(struct exchange *x, const struct http_request *r,
     exchange_secrets_fill_content(x, r, &head.framing);
     x->request_body =
         (struct exchange_body){.kind = exchange_content_framing(x, head.framing).kind};
-    return exchange_write_request(x, &head, fields, query != r->query);
+    int e = exchange_sign(x, &head, fields);
+    return e < 0 ? e : exchange_write_request(x, &head, fields, query != r->query);
 }
 
 static int change_and_write(struct exchange *x, const struct http_request *r,
@@ -200,12 +201,26 @@ static void refuse_write(struct exchange *x, int e)
         exchange_refuse_error(x, e == -ENOMEM ? HTTP_ERROR_MEMORY : HTTP_ERROR_HEAD_LONG);
 }
 
+static void content_failed(struct exchange *x, int e)
+{
+    if (e == -EACCES)
+        refuse_write(x, e);
+    else
+        exchange_refuse_error(x, e == -ENOMEM ? HTTP_ERROR_MEMORY : HTTP_ERROR_BODY_LONG);
+}
+
 static bool forwards(const struct policy_rule *rule)
 {
     for (size_t i = 0; rule && i < rule->transform_count; i++)
         if (rule->transforms[i].forward_url)
             return true;
     return false;
+}
+
+bool exchange_has_content(const struct http_request *r)
+{
+    return r->form != HTTP_TARGET_AUTHORITY &&
+           (r->framing.kind == HTTP_BODY_CHUNKED || r->framing.length > 0);
 }
 
 static void expect_response(struct exchange *x, const struct http_request *r)
@@ -215,15 +230,27 @@ static void expect_response(struct exchange *x, const struct http_request *r)
     x->response_ns = 0;
     const struct http_framing framing = exchange_content_framing(x, r->framing);
     http_body_init(&x->request_content, &framing, HTTP_BODY_ANY_LENGTH);
-    bool has_content = r->form != HTTP_TARGET_AUTHORITY &&
-                       (r->framing.kind == HTTP_BODY_CHUNKED || r->framing.length > 0);
-    x->request_state = has_content ? REQUEST_BODY : REQUEST_SENT;
+    x->request_state = exchange_has_content(r) ? REQUEST_BODY : REQUEST_SENT;
+}
+
+/* Content comes before the head can be written. */
+static void hold_content(struct exchange *x, const struct http_request *r)
+{
+    const struct http_framing framing = exchange_content_framing(x, r->framing);
+    struct http_framing unused = r->framing;
+    http_body_init(&x->request_content, &framing, HTTP_BODY_ANY_LENGTH);
+    exchange_secrets_fill_content(x, r, &unused);
+    x->request_state = REQUEST_BODY;
+    int e = exchange_sign_hold(x, r);
+    if (e < 0)
+        content_failed(x, e);
 }
 
 static void send_request(struct exchange *x, struct http_request *r, const struct decision *d)
 {
     const struct policy_rule *rule = d->rule >= 0 ? &gateway.document->rules[d->rule] : NULL;
     struct exchange_fields fields;
+    const char *words = "";
     exchange_secrets_begin(x, r, d);
     if (!exchange_secrets_check(x, r)) {
         exchange_secrets_refuse(x);
@@ -234,26 +261,31 @@ static void send_request(struct exchange *x, struct http_request *r, const struc
         return;
     }
     x->drops_trailers = x->has_secrets || (rule && rule->transform_count > 0);
-    int e = exchange_fields_init(&fields, r->fields, r->field_count, count_added(rule));
+    int e = exchange_sign_begin(x, r, &words);
+    if (e == -EPERM) {
+        exchange_refuse(x, 403, "signature", words);
+        return;
+    }
+    if (e == 0 && x->signing.holds) {
+        hold_content(x, r);
+        return;
+    }
     if (e == 0)
+        e = exchange_fields_init(&fields, r->fields, r->field_count, count_added(rule));
+    if (e == 0) {
         e = change_and_write(x, r, rule, &fields);
-    exchange_fields_done(&fields);
+        exchange_fields_done(&fields);
+    }
     if (e < 0)
         refuse_write(x, e);
     else
         expect_response(x, r);
 }
 
-/* The head is complete. */
-static void take_request(struct exchange *x)
+static void judge_and_send(struct exchange *x)
 {
     struct http_request *r = &x->request.request;
     struct decision d;
-    x->request_ns = 0;
-    note_authority(x, r);
-    x->upgrade = asked_upgrade(r);
-    x->proxy_authorization = proxy_credentials(r);
-    r->field_count = http_fields_forward(r->fields, r->field_count);
     exchange_judge(x, r, &d);
     note_decision(x, &d);
     if (d.status != 0)
@@ -262,6 +294,18 @@ static void take_request(struct exchange *x)
         exchange_fail(x, 502, x->lost_reason, x->lost_words);
     else
         send_request(x, r, &d);
+}
+
+/* The head is complete. */
+static void take_request(struct exchange *x)
+{
+    struct http_request *r = &x->request.request;
+    x->request_ns = 0;
+    note_authority(x, r);
+    x->upgrade = asked_upgrade(r);
+    x->proxy_authorization = proxy_credentials(r);
+    r->field_count = http_fields_forward(r->fields, r->field_count);
+    judge_and_send(x);
 }
 
 static size_t take_head(struct exchange *x, const char *data, size_t size)
@@ -281,18 +325,35 @@ static size_t take_head(struct exchange *x, const char *data, size_t size)
 
 /* ---- its content ---- */
 
-static void content_failed(struct exchange *x, int e)
+/* The policy and the secrets may be others by now. */
+static void send_held(struct exchange *x)
 {
-    if (e == -EACCES)
-        refuse_write(x, e);
+    http_body_done(&x->request_content);
+    exchange_secrets_end(x);
+    judge_and_send(x);
+    if (exchange_is_over(x) || x->response_state != RESPONSE_HEAD)
+        return;
+    const struct buf *held = &x->signing.held;
+    int e = exchange_body_write(&x->request_body, &x->to_server, held->data, held->size);
+    if (e == 0)
+        e = exchange_end_request(x, NULL, 0);
+    if (e < 0)
+        content_failed(x, e);
     else
-        exchange_refuse_error(x, e == -ENOMEM ? HTTP_ERROR_MEMORY : HTTP_ERROR_BODY_LONG);
+        x->request_state = REQUEST_SENT;
 }
 
 static void content_done(struct exchange *x)
 {
     size_t count = x->drops_trailers ? 0 : x->request_content.trailer_count;
     int e = x->fills ? exchange_secrets_request_end(x) : 0;
+    if (e == 0 && x->signing.holds) {
+        e = exchange_sign_release(x);
+        if (e == 0) {
+            send_held(x);
+            return;
+        }
+    }
     if (e == 0)
         e = exchange_end_request(x, x->request_content.trailers, count);
     if (e < 0) {

@@ -81,13 +81,15 @@ int exchange_secrets_fill(struct exchange *x, struct exchange_fields *fields, co
 void exchange_secrets_fill_content(struct exchange *x, const struct http_request *r,
                                    struct http_framing *framing)
 {
-    x->fills = x->has_secrets && framing->kind != HTTP_BODY_OPAQUE &&
+    x->fills = x->has_secrets && !x->signing.has_held && framing->kind != HTTP_BODY_OPAQUE &&
                (framing->kind == HTTP_BODY_CHUNKED || framing->length > 0);
     if (!x->fills)
         return;
     const char *type = http_field_get(r->fields, r->field_count, "Content-Type");
     const char *coding = http_field_get(r->fields, r->field_count, "Content-Encoding");
-    x->grows = secrets_body_begin(&x->filled, &x->secrets, type, coding != NULL);
+    /* What is signed of it is signed as it came. */
+    bool is_fixed = coding || x->signing.is_on;
+    x->grows = secrets_body_begin(&x->filled, &x->secrets, type, is_fixed);
     if (x->grows)
         *framing = (struct http_framing){.kind = HTTP_BODY_CHUNKED};
 }
@@ -115,15 +117,25 @@ static int write_made(struct exchange *x, int e, struct exchange_body *body, str
     return e;
 }
 
+static int write_request_made(struct exchange *x, int e)
+{
+    if (!x->signing.holds)
+        return write_made(x, e, &x->request_body, &x->to_server);
+    if (e == 0)
+        e = exchange_sign_keep(x, x->made.data, x->made.size);
+    buf_reset(&x->made);
+    return e;
+}
+
 int exchange_secrets_request(struct exchange *x, const struct http_slice *slice)
 {
     int e = slice->size > 0 ? secrets_body_take(&x->filled, slice->data, slice->size, &x->made) : 0;
-    return write_made(x, e, &x->request_body, &x->to_server);
+    return write_request_made(x, e);
 }
 
 int exchange_secrets_request_end(struct exchange *x)
 {
-    return write_made(x, secrets_body_end(&x->filled, &x->made), &x->request_body, &x->to_server);
+    return write_request_made(x, secrets_body_end(&x->filled, &x->made));
 }
 
 int exchange_secrets_response(struct exchange *x, const struct http_slice *slice)

@@ -82,7 +82,6 @@ static int check_rest(const struct policy_document *d, struct policy_error *e)
         {d->tls.client_cert_count > 0, "/tls/client_certs", "servers are shown no certificate"},
         {has_terminating_secret(d), "/secrets",
          "no sandbox is ended for a violation (on_violation)"},
-        {has_use(d, POLICY_SECRET_SIGNS), "/secrets", "no requests are signed (sign)"},
         {has_use(d, POLICY_SECRET_POSTGRES), "/secrets", "nobody is logged in (postgres)"},
         {d->upstream && d->upstream->type == POLICY_UPSTREAM_HTTPS, "/upstream/type",
          "no TLS is spoken to a proxy"},

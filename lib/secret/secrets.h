@@ -31,10 +31,11 @@
 #include "lib/policy/document.h"
 #include "lib/secret/finder.h"
 
-#define SECRET_VALUE_MAX_BYTES  8192        /* what one line of HTTP takes (HTTP_LINE_MAX_BYTES) */
-#define SECRET_VALUES_MAX_BYTES (64 * 1024) /* of all secrets of a sandbox */
-#define SECRET_LEAST_BYTES      8           /* of those that are to be found in answers again */
-#define SECRET_FIELD_MAX_BYTES  (16 * 1024) /* of a field with secrets filled in */
+#define SECRET_VALUE_MAX_BYTES       8192 /* what one line of HTTP takes (HTTP_LINE_MAX_BYTES) */
+#define SECRET_VALUES_MAX_BYTES      (64 * 1024) /* of all secrets of a sandbox */
+#define SECRET_LEAST_BYTES           8 /* of those that are to be found in answers again */
+#define SECRET_FIELD_MAX_BYTES       (16 * 1024) /* of a field with secrets filled in */
+#define SECRET_SIGNING_KEY_MAX_BYTES 256
 
 /* The value of the secret of that name. */
 struct secret_value {
@@ -145,6 +146,15 @@ int secrets_fill_query(struct secrets_exchange *x, const char *query, struct buf
  * sent; -ENOMEM, -E2BIG. out is untouched on failure.
  */
 int secrets_expand(struct secrets_exchange *x, const char *value, struct buf *out);
+
+/*
+ * The keys to sign the request with, for who has signed it as the access key id of size bytes. 1:
+ * id is the placeholder of one, and *ret borrows the values from x's secrets. 0: of none. -EACCES:
+ * of one, and its keys may not all be used for this request, which is a violation.
+ */
+struct sigv4_keys;
+int secrets_find_keys(struct secrets_exchange *x, const char *id, size_t size,
+                      struct sigv4_keys *ret);
 
 /* Looks at a stream for placeholders, however they are written. */
 struct secrets_watch {

@@ -6,6 +6,7 @@
  * and no placeholder goes where it may not.
  */
 #include "gateway/exchange.h"
+#include "gateway/trust.h"
 #include "lib/http/body.h"
 #include "lib/secret/secrets.h"
 #include "tests/fuzz/input.h"
@@ -37,6 +38,11 @@ static const struct secret_value values[] = {
 struct gateway gateway;
 static struct secrets *secrets;
 static struct policy_flow flow;
+
+int64_t trust_now_s(void)
+{
+    return 1440938160; /* 2015-08-30 12:36 */
+}
 
 int64_t gateway_now_ns(void)
 {

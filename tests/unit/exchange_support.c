@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/unit/exchange_support.h"
 
+#include "gateway/trust.h"
 #include "lib/secret/secrets.h"
 #include "tests/harness/harness.h"
 #include "tests/unit/hello_bytes.h"
@@ -32,6 +33,11 @@ static struct side server = {BUF_INIT(SAID_MAX), false, exchange_from_server,
 static unsigned split; /* 0: whole; 1: bytes; else a seed */
 static unsigned chance;
 static char ends_text[64], dial_text[300];
+
+int64_t trust_now_s(void)
+{
+    return 1440938160; /* 2015-08-30 12:36 */
+}
 
 int64_t gateway_now_ns(void)
 {
