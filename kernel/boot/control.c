@@ -3,6 +3,7 @@
 #include "kernel/boot/control.h"
 
 #include "kernel/boot/copy.h"
+#include "kernel/boot/files/files.h"
 #include "kernel/boot/loop.h"
 #include "kernel/core/kernel.h"
 #include "kernel/core/timer.h"
@@ -233,6 +234,12 @@ static void take_packet(const struct control_packet *p, const char *text, struct
     case CONTROL_EXEC_WINDOW:
         if (control_exec)
             control_exec(p, fds, fd_count);
+        break;
+    case CONTROL_FILES:
+        if (fd_count == 2) {
+            files_admit(fds[0], fds[1]);
+            fds[0] = fds[1] = HOSTFD_NONE;
+        }
         break;
     }
 }

@@ -98,6 +98,9 @@ enum control_type {
     /* kernel -> starter */
     CONTROL_COPIED, /* the answer to a COPY_OPEN or COPY_NEXT: value is the copy's number, text
                        are records of lib/base/copy.h */
+    /* starter -> kernel */
+    CONTROL_FILES, /* somebody works with files: with two descriptors, his socket and his memory,
+                      see lib/base/files.h */
 };
 
 /* Programs at once that came by CONTROL_EXEC. */
