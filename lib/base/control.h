@@ -19,12 +19,15 @@
  *   tmpfs=/path[:BYTES]             trace=1   (trace lines come as CONTROL_TRACE)
  *   gateway=0|1                     there is a gateway, and descriptor 8
  *   waits=1                         instead of arg: there is no main program; the sandbox lives
- * until CONTROL_KILL, and programs come by CONTROL_EXEC ca=PEM  ca_subject_hash=N       the
- * authority that the gateway shows certificates of, which the image is to trust: lib/base/trust.h;
- * its variables come as env null_input=0|1                  the program's standard input is the
- * sandbox's /dev/null store=/dir                      the sandbox's own folder, where content files
- * are made allow_missing=NAME              a control of lib/seal/report.h that the host need not
- * have speculation_barriers=0|1        the host's mitigations for speculation, at their price
+ *                                   until CONTROL_KILL, and programs come by CONTROL_EXEC
+ *   known_hosts=TEXT                with a gateway: there is the agent of kernel/net/agent.h, and
+ *                                   TEXT is what clients of SSH find as ssh_known_hosts
+ *   ca=PEM  ca_subject_hash=N       the authority that the gateway shows certificates of, which the
+ *                                   image is to trust: lib/base/trust.h; its variables come as env
+ *   null_input=0|1                  the program's standard input is the sandbox's /dev/null
+ *   store=/dir                      the sandbox's own folder, where content files are made
+ *   allow_missing=NAME              a control of lib/seal/report.h that the host need not have
+ *   speculation_barriers=0|1        the host's mitigations for speculation, at their price
  *
  * Limits; programs are told the same numbers. 0 is "none" where not said otherwise:
  *   memory_bytes=N                  of all of the sandbox: programs, files in memory, the kernel
