@@ -26,3 +26,12 @@ int memory_file_new(const char *name, const void *data, size_t size)
         return -1;
     return TAKE_FD(fd);
 }
+
+int memory_file_new_shared(const char *name, size_t size)
+{
+    _cleanup_close_ int fd = create(name);
+    if (fd < 0 || fallocate(fd, 0, 0, (off_t)size) < 0 ||
+        fcntl(fd, F_ADD_SEALS, F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW) < 0)
+        return -1;
+    return TAKE_FD(fd);
+}

@@ -38,7 +38,8 @@ enum watched {
     WATCH_EXECS,
     WATCH_UPDATES,
     WATCH_COPIES = WATCH_UPDATES + UPDATES_POLL_MAX,
-    WATCH_COUNT = WATCH_COPIES + COPIES_POLL_MAX,
+    WATCH_FILES = WATCH_COPIES + COPIES_POLL_MAX,
+    WATCH_COUNT = WATCH_FILES + FILES_POLL_MAX,
 };
 
 static int64_t now_ns(void)
@@ -348,6 +349,7 @@ static bool fill_poll_list(struct run *r, struct pollfd *p)
     watch(&p[WATCH_EXECS], execs_poll_descriptor(&r->execs), POLLIN);
     updates_fill_poll(&r->updates, &p[WATCH_UPDATES]);
     copies_fill_poll(&r->copies, &p[WATCH_COPIES]);
+    files_fill_poll(&r->files, &p[WATCH_FILES]);
     return waits;
 }
 
@@ -423,12 +425,14 @@ static void run_loop(struct run *r)
             start_killing(r);
         updates_step(&r->updates, &p[WATCH_UPDATES], UPDATES_POLL_MAX);
         copies_step(&r->copies, &p[WATCH_COPIES]);
+        files_step(&r->files, &p[WATCH_FILES]);
         if (p[WATCH_PIDFD].revents) {
             sandbox_reap(r->sandbox);
             /* The last lines of its log, whose end all wait for. */
             updates_drain(&r->updates, SANDBOX_GATEWAY_END_MS);
             updates_close(&r->updates);
             copies_close(&r->copies);
+            files_close(&r->files);
             execs_kernel_gone(&r->execs);
             sandbox_gateway_end(&r->sandbox->gateway, SANDBOX_GATEWAY_END_MS);
             set_state(r, GONE, 0);
@@ -519,6 +523,7 @@ static void run_done(struct run *r)
 {
     updates_close(&r->updates);
     copies_close(&r->copies);
+    files_close(&r->files);
     execs_close(&r->execs, r->outcome->exit_status, sandbox_cause_name(r->outcome->cause),
                 r->outcome->words);
     if (r->is_held_up)
@@ -589,6 +594,8 @@ static int start(struct run *r, struct sandbox_error *e)
     }
     if (error == 0)
         error = copies_open(&r->copies, &r->place.registry, r->sandbox, e);
+    if (error == 0)
+        error = files_open(&r->files, &r->place.registry, r->sandbox, e);
     if (error == 0) {
         r->execs.scrubber = r->scrubber;
         error = execs_open(&r->execs, &r->place.registry, r->sandbox, r->spec, e);
@@ -634,6 +641,7 @@ int sandbox_run(const struct sandbox_spec *spec, const struct sandbox_io *io,
     };
     updates_init(&r.updates, take_decision, &r);
     copies_init(&r.copies);
+    files_init(&r.files);
     execs_init(&r.execs);
     r.execs.owner = (struct execs_owner){end_for_question, set_lifetime, &r};
     signals_block(&r.signals);

@@ -5,6 +5,7 @@
 #include "sandbox/copies.h"
 #include "sandbox/decisions.h"
 #include "sandbox/execs.h"
+#include "sandbox/files.h"
 #include "sandbox/notices.h"
 #include "sandbox/run.h"
 #include "sandbox/signals.h"
@@ -48,6 +49,7 @@ struct run {
     struct decisions decisions;
     struct updates updates;
     struct copies copies;
+    struct files files;
     struct execs execs;
 };
 

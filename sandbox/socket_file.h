@@ -9,9 +9,10 @@
 #include "sandbox/registry.h"
 
 /* What they are for; no suffix can be the end of a name. */
-#define SOCKET_FILE_UPDATES ""      /* sandbox/updates.h; only with a gateway */
-#define SOCKET_FILE_COPIES  "+copy" /* sandbox/copies.h */
-#define SOCKET_FILE_EXECS   "+exec" /* sandbox/execs.h */
+#define SOCKET_FILE_UPDATES ""       /* sandbox/updates.h; only with a gateway */
+#define SOCKET_FILE_COPIES  "+copy"  /* sandbox/copies.h */
+#define SOCKET_FILE_EXECS   "+exec"  /* sandbox/execs.h */
+#define SOCKET_FILE_FILES   "+files" /* sandbox/files.h */
 
 int socket_file_listen_as(const struct registry *r, const char *suffix, int backlog);
 int socket_file_connect_as(const struct registry *r, const char *name, const char *suffix);

@@ -231,6 +231,9 @@ void files_admit(struct hostfd socket, struct hostfd memory)
     if (r == 0)
         return;
     send_answer(socket, &(struct files_answer){.error = -r});
+    /* Unread questions would take the answer away: unix(7) resets then. */
+    while (recv(socket.n, files_reply.bytes, sizeof(files_reply.bytes), MSG_DONTWAIT) > 0)
+        ;
     hostfd_close(&socket);
     hostfd_close(&memory);
 }

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sandbox/files.h"
+
+#include "lib/base/files.h"
+#include "sandbox/socket_file.h"
+
+void files_init(struct files *f)
+{
+    *f = (struct files){.listener = -1};
+    for (size_t i = 0; i < FILES_NEWCOMERS_MAX; i++)
+        f->newcomers[i] = -1;
+}
+
+int files_open(struct files *f, const struct registry *r, struct sandbox *s,
+               struct sandbox_error *e)
+{
+    int fd = socket_file_listen_as(r, SOCKET_FILE_FILES, FILES_CLIENTS_MAX);
+    if (fd < 0)
+        return sandbox_error_set(e, fd, "%s/sandboxes/%s: socket: %s; make room there", r->path,
+                                 r->name, strerror(-fd));
+    f->listener = fd;
+    f->sandbox = s;
+    return 0;
+}
+
+static void forget(struct files *f, size_t i)
+{
+    base_closep(&f->newcomers[i]);
+    memmove(&f->newcomers[i], &f->newcomers[i + 1],
+            (FILES_NEWCOMERS_MAX - 1 - i) * sizeof(f->newcomers[0]));
+    f->newcomers[FILES_NEWCOMERS_MAX - 1] = -1;
+}
+
+/* A kernel that takes nothing has enough to do with those who are there. */
+static void hand_over(const struct files *f, int socket, int memory)
+{
+    const int fds[] = {socket, memory};
+    const struct control_packet p = {.type = CONTROL_FILES};
+    sandbox_send_descriptors(f->sandbox, &p, fds, ARRAY_SIZE(fds));
+}
+
+static void hear(struct files *f, size_t i)
+{
+    struct files_hello hello;
+    _cleanup_close_ int memory = -1;
+    ssize_t n = socket_file_receive(f->newcomers[i], &hello, sizeof(hello), &memory);
+    if (n == -EAGAIN)
+        return;
+    if (n == sizeof(hello) && hello.version == FILES_VERSION && memory >= 0)
+        hand_over(f, f->newcomers[i], memory);
+    forget(f, i);
+}
+
+/* Most have said their hello already. */
+static void admit(struct files *f)
+{
+    int fd = socket_file_accept(f->listener);
+    size_t i = 0;
+    if (fd < 0)
+        return;
+    if (f->newcomers[FILES_NEWCOMERS_MAX - 1] >= 0)
+        forget(f, 0);
+    while (f->newcomers[i] >= 0)
+        i++;
+    f->newcomers[i] = fd;
+    hear(f, i);
+}
+
+void files_fill_poll(const struct files *f, struct pollfd p[FILES_POLL_MAX])
+{
+    p[0] = (struct pollfd){.fd = f->listener, .events = POLLIN};
+    for (size_t i = 0; i < FILES_NEWCOMERS_MAX; i++)
+        p[1 + i] = (struct pollfd){.fd = f->newcomers[i], .events = POLLIN};
+}
+
+void files_step(struct files *f, const struct pollfd p[FILES_POLL_MAX])
+{
+    for (size_t i = FILES_NEWCOMERS_MAX; i-- > 0;)
+        if (p[1 + i].revents && p[1 + i].fd == f->newcomers[i])
+            hear(f, i);
+    if (p[0].revents)
+        admit(f);
+}
+
+void files_close(struct files *f)
+{
+    while (f->newcomers[0] >= 0)
+        forget(f, 0);
+    base_closep(&f->listener);
+    f->listener = -1;
+}

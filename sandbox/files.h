@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Who works with a sandbox's files, as far as its starter goes: it looks who connects, and hands
+ * the connection to the kernel (lib/base/files.h). It sees none of what is asked then.
+ *
+ * Who comes is of the same user, as the host says. Nobody is waited for: of more than
+ * FILES_NEWCOMERS_MAX who have not said their hello, the one that came first is dropped.
+ */
+#pragma once
+
+#include "sandbox/registry.h"
+#include "sandbox/start.h"
+
+#include <poll.h>
+
+#define FILES_NEWCOMERS_MAX 8
+#define FILES_POLL_MAX      (1 + FILES_NEWCOMERS_MAX)
+
+struct files {
+    int listener; /* -1 */
+    struct sandbox *sandbox;
+    int newcomers[FILES_NEWCOMERS_MAX]; /* those that came first, first; -1: none */
+};
+
+void files_init(struct files *f);
+
+/* Listens for the sandbox that r has entered. 0, or negative errno with the sentence. */
+int files_open(struct files *f, const struct registry *r, struct sandbox *s,
+               struct sandbox_error *e);
+
+/* For the loop: what to wait for, and what to do then. */
+void files_fill_poll(const struct files *f, struct pollfd p[FILES_POLL_MAX]);
+void files_step(struct files *f, const struct pollfd p[FILES_POLL_MAX]);
+
+/* The kernel is gone. */
+void files_close(struct files *f);
