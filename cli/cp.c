@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * glovebox cp: files out of a running sandbox, as a stranger's.
+ * glovebox cp: files out of a running sandbox, as a stranger's; and into one.
  */
 #include "cli/options.h"
 #include "cli/say.h"
@@ -8,6 +8,7 @@
 #include "cli/verbs.h"
 #include "sandbox/copy_ask.h"
 #include "sandbox/copy_folder.h"
+#include "sandbox/copy_in.h"
 #include "sandbox/copy_tar.h"
 
 #include <inttypes.h>
@@ -52,7 +53,8 @@ static int take_max_files(void *target, const char *value, struct sandbox_error 
 }
 
 static const struct cli_option options[] = {
-    {"follow-link", 'L', NULL, "if PATH is a symbolic link, copy what it leads to", take_follow},
+    {"follow-link", 'L', NULL, "if the source is a symbolic link, copy what it leads to",
+     take_follow},
     {"max-size", 0, "SIZE", "copy at most so many bytes (16G)", take_max_size},
     {"max-files", 0, "N", "copy at most so many files and directories (1000000)", take_max_files},
     {"help", 'h', NULL, "print this", take_help},
@@ -76,9 +78,12 @@ void cli_cp_help(FILE *out)
     fputs(
         "Usage: glovebox cp [OPTIONS] NAME:PATH TARGET\n"
         "       glovebox cp [OPTIONS] NAME:PATH - > ARCHIVE.tar\n"
+        "       glovebox cp [OPTIONS] SOURCE NAME:PATH\n"
+        "       glovebox cp [OPTIONS] - NAME:PATH < ARCHIVE.tar\n"
         "\n"
-        "Copies a file, or a directory with all that is in it, out of a running sandbox of yours.\n"
-        "No link is followed in the target, and no device, set-user-ID bit or owner comes along.\n"
+        "Copies a file, or a directory with all that is in it, out of a running sandbox of yours,\n"
+        "or into one. On its way out no link is followed in the target, and no device,\n"
+        "set-user-ID bit or owner comes along; what comes in belongs to the sandbox's user.\n"
         "\n"
         "Options:\n",
         out);
@@ -93,14 +98,16 @@ struct source {
     bool is_content; /* of the directory, without itself: PATH/. or / */
 };
 
-static int parse_source(char *word, struct source *ret, struct sandbox_error *e)
+/* NAME:PATH: the colon; or NULL: it is one of this machine. */
+static char *find_colon(char *word)
 {
     char *colon = strchr(word, ':');
-    if (!colon || colon == word || memchr(word, '/', (size_t)(colon - word)))
-        return sandbox_error_set(e, -EINVAL,
-                                 "cp: %s: is not in a sandbox; write NAME:PATH first and then the "
-                                 "target (to give a sandbox files, use --mount of glovebox run)",
-                                 word);
+    return !colon || colon == word || memchr(word, '/', (size_t)(colon - word)) ? NULL : colon;
+}
+
+static int parse_source(char *word, struct source *ret, struct sandbox_error *e)
+{
+    char *colon = find_colon(word);
     *colon = '\0';
     *ret = (struct source){.name = word, .path = colon + 1};
     size_t end = strlen(ret->path);
@@ -172,11 +179,68 @@ static int copy_to_archive(const struct cp_options *o, const struct source *s,
     return r < 0 ? sandbox_error_prefix(e, r, "cp") : 0;
 }
 
+/* In the sandbox: from its root, also without a leading slash. */
+static int copy_in(const struct cp_options *o, const char *source, char *word,
+                   uint64_t *ret_left_out, struct sandbox_error *e)
+{
+    struct copy_in in;
+    char *colon = find_colon(word);
+    _cleanup_free_ char *target = NULL;
+    *colon = '\0';
+    if (!colon[1])
+        return sandbox_error_set(e, -EINVAL, "cp: %s: has no path; write NAME:PATH", word);
+    if (asprintf(&target, "%s%s", colon[1] == '/' ? "" : "/", colon + 1) < 0) {
+        target = NULL;
+        return sandbox_error_set(e, -ENOMEM, "cp: out of memory; free some and try again");
+    }
+    bool is_archive = !strcmp(source, "-");
+    if (is_archive && isatty(STDIN_FILENO))
+        return sandbox_error_set(e, -EINVAL,
+                                 "cp: -: an archive does not come from a terminal; give a file or "
+                                 "a pipe");
+    int r = copy_in_init(&in, word, say_left_out, e);
+    if (r < 0)
+        return sandbox_error_prefix(e, r, "cp");
+    in.bytes_max = o->limits.bytes;
+    in.entries_max = o->limits.entries;
+    r = is_archive ? copy_in_archive(&in, STDIN_FILENO, target, e)
+                   : copy_in_tree(&in, source, o->follows, target, e);
+    copy_in_end(&in);
+    *ret_left_out = in.left_out;
+    copy_in_done(&in);
+    return r < 0 ? sandbox_error_prefix(e, r, "cp") : 0;
+}
+
+static int copy_out(const struct cp_options *o, char *word, const char *target,
+                    uint64_t *ret_left_out, struct sandbox_error *e)
+{
+    struct source source;
+    int r = parse_source(word, &source, e);
+    if (r < 0)
+        return r;
+    return strcmp(target, "-") ? copy_to_folder(o, &source, target, ret_left_out, e)
+                               : copy_to_archive(o, &source, ret_left_out, e);
+}
+
+static int copy_words(const struct cp_options *o, char *from, char *to, uint64_t *ret_left_out,
+                      struct sandbox_error *e)
+{
+    bool is_out = find_colon(from), is_in = find_colon(to);
+    if (is_out && is_in)
+        return sandbox_error_set(e, -EINVAL,
+                                 "cp: %s: both are in sandboxes; copy to a folder of this machine "
+                                 "in between, or write ./%s",
+                                 to, to);
+    if (!is_out && !is_in)
+        return sandbox_error_set(
+            e, -EINVAL, "cp: %s: neither is in a sandbox; write one of them as NAME:PATH", from);
+    return is_out ? copy_out(o, from, to, ret_left_out, e) : copy_in(o, from, to, ret_left_out, e);
+}
+
 int cli_cp(int count, char **words)
 {
     struct cp_options o = {.limits = {STANDARD_MAX_BYTES, STANDARD_MAX_ENTRIES}};
     struct sandbox_error e;
-    struct source source;
     uint64_t left_out = 0;
     int used;
     int r = cli_options_parse(&grammar, count, words, &o, &used, &e);
@@ -187,13 +251,10 @@ int cli_cp(int count, char **words)
     signal(SIGPIPE, SIG_IGN);
     if (r == 0 && count - used != 2)
         r = sandbox_error_set(&e, -EINVAL,
-                              "cp: give NAME:PATH and a target; glovebox cp --help says more");
+                              "cp: give a source and a target, one of them NAME:PATH; glovebox cp "
+                              "--help says more");
     if (r == 0)
-        r = parse_source(words[used], &source, &e);
-    if (r == 0)
-        r = strcmp(words[used + 1], "-")
-                ? copy_to_folder(&o, &source, words[used + 1], &left_out, &e)
-                : copy_to_archive(&o, &source, &left_out, &e);
+        r = copy_words(&o, words[used], words[used + 1], &left_out, &e);
     if (r < 0) {
         cli_say_error(&e);
         return CLI_STATUS_BAD_USE;

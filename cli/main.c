@@ -23,7 +23,7 @@ static const struct verb {
     {"wait", "wait until sandboxes have ended", cli_wait, cli_wait_help},
     {"ps", "list the sandboxes that are running", cli_ps, cli_ps_help},
     {"inspect", "what a running sandbox may use, and uses", cli_inspect, cli_inspect_help},
-    {"cp", "copy files out of a running sandbox", cli_cp, cli_cp_help},
+    {"cp", "copy files out of a running sandbox, or into one", cli_cp, cli_cp_help},
     {"egress", "what a sandbox was let do on the network, and what not", cli_egress,
      cli_egress_help},
     {"policy", "check, explain, learn and replace network policies", cli_policy, cli_policy_help},

@@ -54,27 +54,34 @@ static int make_memory(struct files_connection *c)
     return c->packet ? 0 : -ENOMEM;
 }
 
-int files_connect(const char *name, size_t memory_size, struct files_connection *ret,
-                  struct sandbox_error *e)
+int files_begin(int socket, size_t memory_size, struct files_connection *ret)
 {
     const struct files_hello hello = {.version = FILES_VERSION};
     struct files_connection c = FILES_DISCONNECTED;
-    c.socket = find_socket(name, e);
-    if (c.socket < 0)
-        return c.socket;
+    c.socket = socket;
     c.memory_size = memory_size;
     int r = make_memory(&c);
     if (r == 0)
         r = socket_file_send(c.socket, &hello, sizeof(hello), c.memory_fd);
     if (r == 0 && fcntl(c.socket, F_SETFL, O_NONBLOCK) < 0)
         r = -errno;
-    if (r < 0) {
+    if (r < 0)
         files_disconnect(&c);
-        return sandbox_error_set(e, r, "%s: %s; is its glovebox stopped, or short of memory?", name,
-                                 strerror(-r));
-    }
-    *ret = c;
-    return 0;
+    else
+        *ret = c;
+    return r;
+}
+
+int files_connect(const char *name, size_t memory_size, struct files_connection *ret,
+                  struct sandbox_error *e)
+{
+    int socket = find_socket(name, e);
+    if (socket < 0)
+        return socket;
+    int r = files_begin(socket, memory_size, ret);
+    return r == 0 ? 0
+                  : sandbox_error_set(e, r, "%s: %s; is its glovebox stopped, or short of memory?",
+                                      name, strerror(-r));
 }
 
 void files_disconnect(struct files_connection *c)

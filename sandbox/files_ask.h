@@ -31,6 +31,8 @@ struct files_connection {
  */
 int files_connect(const char *name, size_t memory_size, struct files_connection *ret,
                   struct sandbox_error *e);
+/* Likewise over a socket that is connected already, and is taken over. 0 or negative errno. */
+int files_begin(int socket, size_t memory_size, struct files_connection *ret);
 void files_disconnect(struct files_connection *c);
 
 struct files_call {

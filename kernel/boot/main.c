@@ -6,6 +6,7 @@
  * host calls: getrandom
  */
 #include "kernel/boot/control.h"
+#include "kernel/boot/files/files.h"
 #include "kernel/boot/init.h"
 #include "kernel/boot/jail.h"
 #include "kernel/boot/loop.h"
@@ -214,6 +215,7 @@ int main(void)
     memory_limit_start();
     budget_start();
     throttle_start();
+    files_start(spec.user);
     r = program_start(&spec, &error);
     if (r < 0)
         fail(-r, error.text);

@@ -37,7 +37,8 @@
  *   EVENTS                                           waits; at least one event
  *   CLOSE                                            nothing; ends what is under way
  *
- * user is a name or number as in kernel/boot/user.h. A path is empty or "~" for his home, "~/x" and
+ * user is a name or number as in kernel/boot/user.h, or empty: the one that the sandbox was started
+ * with. A path is empty or "~" for his home, "~/x" and
  * "x" for what is in it, or absolute; "." and ".." are taken out of the text. Metadata is
  * NAME, NUL, VALUE, NUL, and so on: extended attributes user.e2b.NAME.
  */
@@ -95,6 +96,7 @@ enum files_type {
 #define FILES_WITH_DATA  (1u << 4)
 #define FILES_AND_COMMIT (1u << 5)
 #define FILES_RECURSIVE  (1u << 6) /* of WATCH: directories in it too, also those made later */
+#define FILES_NO_FOLLOW  (1u << 7) /* of WRITE_OPEN: a link in the last place is replaced */
 
 struct files_question { /* with user, path and more behind it, none with a NUL at its end */
     uint32_t type, flags;

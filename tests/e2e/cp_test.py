@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""glovebox cp: files out of a running sandbox, as a stranger's."""
+"""glovebox cp: files out of a running sandbox, as a stranger's, and into one."""
 import hashlib
 import io
 import os
@@ -16,6 +16,8 @@ import time
 
 sys.dont_write_bytecode = True
 from cases import GLOVEBOX, LIMIT, Case, main, wait_until  # noqa: E402
+import files_client  # noqa: E402
+from files_client import Connection  # noqa: E402
 
 RECORD = "<IIiIqqII"
 DIRECTORY, LEAVE, FILE, DATA, FILE_END, LINK, LEFT_OUT, FAILED, END = range(1, 10)
@@ -232,12 +234,161 @@ class Cp(Copying):
     def test_who_is_not_there(self):
         self.expect_refused(self.cp("no-such-sandbox:/x", self.target), "glovebox ps")
         self.expect_refused(self.cp("../x:/x", self.target), "NAME:PATH")
-        self.expect_refused(self.cp(self.target, "x:/y"), "--mount")
-        self.expect_refused(self.cp("x:/", ), "give NAME:PATH")
+        self.expect_refused(self.cp(self.target, "no-such-sandbox:/y"), "glovebox ps")
+        self.expect_refused(self.cp("x:/"), "NAME:PATH")
+        self.expect_refused(self.cp("x:/a", "y:/b"), "both")
+        self.expect_refused(self.cp("a", "b"), "neither")
         self.sandbox("")
         self.expect_refused(self.copy("/tmp/nothing"), "No such file")
         self.expect_refused(self.copy("/tmp/.."), "no name")
         self.expect_refused(self.copy("/tmp/" + "x" * 300), "no name")
+
+
+class CpIn(Copying):
+    def sandbox(self, code="", *options):
+        process = super().sandbox(code, *options)
+        self.connection = Connection(self.name)
+        self.addCleanup(self.connection.close)
+        return process
+
+    def copy_in(self, source, path="/tmp/d", *options, **more):
+        return self.cp(*options, source, f"{self.name}:{path}", **more)
+
+    def tree(self):
+        """A folder with one of each."""
+        top = self.path("tree")
+        os.makedirs(os.path.join(top, "a/b"))
+        for name, content in (("f", b"one"), ("a/b/big", os.urandom(3 << 20)), ("a/even", b"x" * (1 << 20)), ("empty", b"")):
+            self.path("tree/" + name, content)
+        os.chmod(os.path.join(top, "f"), 0o6751)
+        os.chmod(os.path.join(top, "a"), 0o750)
+        os.utime(os.path.join(top, "f"), ns=(0, 1500000000123456789))
+        os.symlink("a/b", os.path.join(top, "l"))
+        os.symlink("/nowhere", os.path.join(top, "out"))
+        return top
+
+    def test_file_becomes_what_the_target_says(self):
+        self.sandbox("os.mkdir('s')\nopen('old', 'w').write('longer than it was')")
+        source = self.path("f", "one")
+        self.expect(self.copy_in(source), out=b"", err=b"")
+        self.assertEqual(self.connection.read("/tmp/d/f"), b"one")
+        self.expect(self.copy_in(source, "tmp/d/s/"), err=b"")
+        self.expect(self.copy_in(source, "/tmp/d/old"), err=b"")
+        self.expect(self.copy_in(source, "/tmp/d/new"), err=b"")
+        for name in ("s/f", "old", "new"):
+            self.assertEqual(self.connection.read("/tmp/d/" + name), b"one")
+        self.expect_refused(self.copy_in(source, "/tmp/d/nothing/"), "no such directory")
+        self.expect_refused(self.copy_in(source, "/tmp/d/f/"), "no directory")
+        self.expect_refused(self.copy_in(self.path("no"), "/tmp/d"), "No such file")
+        self.lines(self.copy_in(source, "/tmp/d/not/there"))
+        self.assertEqual({e.name for e in self.connection.list("/tmp/d", depth=3)[1:]}, {"f", "s", "old", "new"})
+
+    def test_directory_with_all_in_it(self):
+        self.sandbox()
+        top = self.tree()
+        self.expect(self.copy_in(top), out=b"", err=b"")
+        c = self.connection
+        with open(os.path.join(top, "a/b/big"), "rb") as f:
+            self.assertEqual(c.read("/tmp/d/tree/a/b/big"), f.read())
+        self.assertEqual(len(c.read("/tmp/d/tree/a/even")), 1 << 20)
+        self.assertEqual(c.read("/tmp/d/tree/empty"), b"")
+        f = c.stat("/tmp/d/tree/f")
+        self.assertEqual((f.mode, f.owner, f.group), (0o100751, "user", "user"))
+        self.assertAlmostEqual(f.mtime, 1500000000.123456789, 3)
+        self.assertEqual((c.stat("/tmp/d/tree/a").mode, c.stat("/tmp/d/tree/l").target), (0o40750, "/tmp/d/tree/a/b"))
+        self.assertTrue(stat.S_ISLNK(c.stat("/tmp/d/tree/out").mode))
+        self.expect(self.copy_in(top + "/.", "/tmp/d"), err=b"")
+        self.assertEqual(c.read("/tmp/d/f"), b"one")
+        self.expect(self.copy_in(top, "/tmp/d/renamed"), err=b"")
+        self.assertEqual(c.read("/tmp/d/renamed/f"), b"one")
+        self.expect_refused(self.copy_in(top, "/tmp/d/f"), "no directory")
+
+    def test_links_at_the_end_of_the_source(self):
+        self.sandbox()
+        os.symlink(self.path("f", "one"), self.path("l"))
+        self.expect(self.copy_in(self.path("l"), "/tmp/d/link"), err=b"")
+        self.assertTrue(stat.S_ISLNK(self.connection.stat("/tmp/d/link").mode))
+        self.expect(self.copy_in(self.path("l"), "/tmp/d/file", "-L"), err=b"")
+        self.assertEqual(self.connection.read("/tmp/d/file"), b"one")
+
+    def test_links_in_the_sandbox_lead_nothing_astray(self):
+        self.sandbox("open('victim', 'w').write('mine')\nos.symlink('/tmp/d/victim', 'f')")
+        self.expect(self.copy_in(self.path("f", "one")), err=b"")
+        self.assertEqual((self.connection.read("/tmp/d/f"), self.connection.read("/tmp/d/victim")), (b"one", b"mine"))
+
+    def test_what_is_in_the_way_and_what_is_no_file(self):
+        self.sandbox("os.makedirs('tree/f')\nopen('tree/a', 'w')")
+        top = self.tree()
+        os.mkfifo(os.path.join(top, "p\x1b"))
+        with socket.socket(socket.AF_UNIX) as s:
+            s.bind(os.path.join(top, "s"))
+            lines = self.lines(self.copy_in(top))
+        self.assertEqual(sorted(line.partition("tree/")[2] for line in lines),
+                         ["a: left out: something that is no directory is in its place or on the way",
+                          "f: left out: a directory of this name is in its place",
+                          "p\\x1b: left out: it is a FIFO", "s: left out: it is a socket"])
+        self.assertEqual(self.connection.read("/tmp/d/tree/empty"), b"")
+
+    def test_limits_and_full_disks(self):
+        self.sandbox("", "--disk", "4M")
+        top = self.tree()
+        self.expect_refused(self.copy_in(top, "/tmp/d", "--max-files", "3"), "--max-files")
+        self.expect_refused(self.copy_in(top, "/tmp/d", "--max-size", "1M"), "--max-size")
+        big = self.path("big", b"x" * (8 << 20))
+        self.expect_refused(self.copy_in(big), "No space left")
+        self.assertNotIn("big", [e.name for e in self.connection.list("/tmp/d")])
+
+    def archive(self, *members, **more):
+        """members: (name, type, content or link)."""
+        out = io.BytesIO()
+        with tarfile.open(fileobj=out, mode="w", **more) as tar:
+            for name, kind, content in members:
+                m = tarfile.TarInfo(name)
+                m.type, m.mode, m.mtime = kind, 0o4750, 1500000000.25
+                if kind == tarfile.REGTYPE:
+                    m.size = len(content)
+                else:
+                    m.linkname = content
+                tar.addfile(m, io.BytesIO(content) if kind == tarfile.REGTYPE else None)
+        return out.getvalue()
+
+    def test_archives(self):
+        self.sandbox()
+        c = self.connection
+        deep = "/".join(["d" * 60] * 5) + "/" + "n" * 200
+        for number, form in enumerate((tarfile.PAX_FORMAT, tarfile.GNU_FORMAT)):
+            content = os.urandom(1500000)
+            data = self.archive(("./a", tarfile.DIRTYPE, ""), ("a/f", tarfile.REGTYPE, content),
+                                ("a/" + "x" * 150, tarfile.REGTYPE, b"long"), ("a/l", tarfile.SYMTYPE, "t" * 180),
+                                ("a/\u00e4", tarfile.REGTYPE, b""), format=form)
+            self.expect(self.copy_in("-", "/tmp/d", input=data), out=b"", err=b"")
+            self.assertEqual(c.read("/tmp/d/a/f"), content)
+            self.assertEqual(c.read("/tmp/d/a/" + "x" * 150), b"long")
+            f = c.stat("/tmp/d/a/f")
+            self.assertEqual((f.mode, f.owner, int(f.mtime)), (0o100750, "user", 1500000000))
+            self.assertTrue(stat.S_ISLNK(c.stat("/tmp/d/a/l").mode))
+            self.assertEqual(c.stat("/tmp/d/a/\u00e4").size, 0)
+            self.expect(self.copy_in("-", "/tmp/d", input=self.archive((deep, tarfile.REGTYPE, b""), format=form)), err=b"")
+            self.assertEqual(c.stat("/tmp/d/" + deep).size, 0)
+            c.ask(files_client.REMOVE, "/tmp/d/a", flags=files_client.AS_ROOT)
+        out = self.cp(f"{self.name}:/usr/share/zoneinfo/Etc", "-")
+        if out.returncode == 0:
+            self.expect(self.copy_in("-", "/tmp/d", input=out.stdout), err=b"")
+
+    def test_archives_that_lead_out_or_are_none(self):
+        self.sandbox("os.mkdir('s')")
+        lines = self.lines(self.copy_in("-", "/tmp/d/s", input=self.archive(
+            ("../escaped", tarfile.REGTYPE, b"x"), ("a/../../escaped", tarfile.REGTYPE, b"x"), ("/abs", tarfile.REGTYPE, b"x"),
+            ("hard", tarfile.LNKTYPE, "abs"), ("dev", tarfile.CHRTYPE, ""), ("p", tarfile.FIFOTYPE, ""))))
+        self.assertEqual(len(lines), 5)
+        self.assertEqual([e.name for e in self.connection.list("/tmp/d", depth=2)[1:]], ["s", "abs"])
+        good = self.archive(("f", tarfile.REGTYPE, b"x" * 5000))
+        for bad in (b"x" * 512, good[:100], good[:3000], good[:512], good[:148] + b"0000000\0" + good[156:],
+                    good[:124] + b"\xff" * 12 + good[136:], b"x" * 1024):
+            self.expect_refused(self.copy_in("-", "/tmp/d", input=bad), "broken")
+        self.expect_refused(self.copy_in("-", "/tmp/nothing", input=good), "no such directory")
+        self.expect(self.copy_in("-", "/tmp/d", input=b""), err=b"")
+        self.assertEqual([e.name for e in self.connection.list("/tmp/d")[1:]], ["s"])
 
 
 class CpSocket(Copying):

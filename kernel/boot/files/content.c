@@ -124,7 +124,7 @@ void files_write_free(struct files_write *w)
 }
 
 /* The directory and the name that path leads to, links followed to what is to be written. */
-static int find_place(struct files_write *w, struct path *ret_old)
+static int find_place(struct files_write *w, bool follows, struct path *ret_old)
 {
     const struct walk_base base = files_root(&w->identity);
     struct walk walk;
@@ -140,7 +140,7 @@ static int find_place(struct files_write *w, struct path *ret_old)
             r = walk_last_path(&walk, &p);
         if (r < 0)
             break;
-        if (!p.dentry->inode || !S_ISLNK(p.dentry->inode->mode)) {
+        if (!follows || !p.dentry->inode || !S_ISLNK(p.dentry->inode->mode)) {
             w->dir = path_get(walk.at);
             memcpy(w->name, walk.last.name, walk.last.length + 1);
             *ret_old = p;
@@ -163,6 +163,8 @@ static int look_at_old(const struct files_write *w, struct path old, unsigned fl
         return 0;
     if (S_ISDIR(i->mode))
         return -EISDIR;
+    if (S_ISLNK(i->mode))
+        return 0;
     if (!S_ISREG(i->mode))
         return -EOPNOTSUPP;
     if (old.mount != w->dir.mount) /* it is mounted there by itself */
@@ -213,7 +215,7 @@ static int begin_write(struct files_write *w, const struct files_asked *a)
     if (r == 0 && a->q.flags & FILES_PARENTS)
         r = files_make_parents(&w->identity, w->path);
     if (r == 0)
-        r = find_place(w, &old);
+        r = find_place(w, !(a->q.flags & FILES_NO_FOLLOW), &old);
     if (r == 0)
         r = look_at_old(w, old, a->q.flags, &mode);
     path_put(&old);

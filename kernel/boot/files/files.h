@@ -9,6 +9,9 @@
 
 #include "kernel/host/hostfd.h"
 
+/* user: who asks when no user is named, as in kernel/boot/user.h. */
+void files_start(const char *user);
+
 /* Takes both over: the socket of somebody new, and the memory file. */
 void files_admit(struct hostfd socket, struct hostfd memory);
 

@@ -3,6 +3,16 @@
  * Who asks, and what his paths mean.
  */
 #include "kernel/boot/files/client.h"
+#include "kernel/boot/files/files.h"
+
+#include <stdio.h>
+
+static char standard_user[FILES_USER_MAX_BYTES + 1] = "user";
+
+void files_start(const char *user)
+{
+    snprintf(standard_user, sizeof(standard_user), "%s", user);
+}
 
 static struct path root_path(void)
 {
@@ -29,7 +39,7 @@ int files_identity_find(const struct files_asked *a, struct files_identity *ret)
 {
     const struct walk_base base = {.root = root_path(), .base = root_path(), .cred = &cred_kernel};
     struct files_identity i;
-    if (user_find(&base, a->user, &i.user) < 0)
+    if (user_find(&base, *a->user ? a->user : standard_user, &i.user) < 0)
         return -ESRCH;
     i.cred = cred_new(i.user.uid, i.user.gid);
     if (!i.cred)
