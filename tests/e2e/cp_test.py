@@ -453,9 +453,9 @@ class CpForged(Copying):
         else:
             self.registry = None
 
-    def serve(self, *packets):
+    def serve(self, *packets, kind="copy"):
         """A starter that was there, whose socket answers with these packets."""
-        path = f"{self.registry}/.{self.name}+copy"
+        path = f"{self.registry}/.{self.name}+{kind}"
         os.unlink(path)
         listener = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         listener.bind(path)
@@ -467,7 +467,8 @@ class CpForged(Copying):
             with s:
                 for packet in packets:
                     s.recv(5000)
-                    s.send(packet)
+                    if packet:
+                        s.send(packet)
                 s.recv(5000)
         thread = threading.Thread(target=answer, daemon=True)
         thread.start()
@@ -476,6 +477,27 @@ class CpForged(Copying):
     @staticmethod
     def record(kind, text=b"", mode=0o644, error=0, value=0):
         return struct.pack(RECORD, kind, mode, error, len(text), value, 0, 0, 0) + text
+
+    def test_lies_to_who_copies_in(self):
+        if not self.registry:
+            self.skipTest("needs the registry of root")
+        self.sandbox("")
+        source = self.path("f", "one")
+        A, E = files_client.ANSWER, files_client.ENTRY
+
+        def entry(name, mode=0o100644, target_mode=0, target=b""):
+            return E.pack(mode, target_mode, 0, 0, 1, 0, 0, 0, 0, len(name), len(target), 0, 0, 0, 0) + name + target
+
+        def answer(kind, records=b"", error=0, value=0, size=None):
+            return A.pack(kind, error, value, len(records) if size is None else size, 0) + records
+        good = answer(1, entry(b"/tmp/d", 0o40755))
+        for lies in ((b"x",), (answer(2, entry(b"/tmp")),), (answer(1, entry(b"../x")),), (answer(1),), (answer(1, b"short"),),
+                     (answer(1, entry(b"/l", 0o120777, 0o644, b"/etc")),), (answer(1, error=5000),), (answer(1, error=-1),),
+                     (answer(1, b"", size=9),), (answer(1, value=7),), (good, answer(11, value=4)), (good, answer(11, value=-1)),
+                     (good, b"y" * 66000)):
+            # It answers questions only: the hello has none.
+            self.serve(b"", *lies, kind="files")
+            self.expect_refused(self.cp(source, f"{self.name}:/tmp/d"), "must not")
 
     def test_lies(self):
         if not self.registry:

@@ -14,24 +14,6 @@ struct files_reply files_reply;
 static struct list clients = {&clients, &clients};
 static size_t client_count;
 
-static void (*const asks[])(struct files_client *c, const struct files_asked *a) = {
-    [FILES_STAT] = files_ask_stat,
-    [FILES_MAKE_DIRECTORY] = files_ask_make_directory,
-    [FILES_MOVE] = files_ask_move,
-    [FILES_LINK] = files_ask_link,
-    [FILES_REMOVE] = files_ask_remove,
-    [FILES_SET_METADATA] = files_ask_set_metadata,
-    [FILES_LIST] = files_ask_list,
-    [FILES_LIST_NEXT] = files_ask_list_next,
-    [FILES_READ_OPEN] = files_ask_read_open,
-    [FILES_READ] = files_ask_read,
-    [FILES_WRITE_OPEN] = files_ask_write_open,
-    [FILES_WRITE] = files_ask_write,
-    [FILES_COMMIT] = files_ask_commit,
-    [FILES_WATCH] = files_ask_watch,
-    [FILES_EVENTS] = files_ask_events,
-};
-
 void files_activity_end(struct files_client *c)
 {
     file_put(c->file);
@@ -148,18 +130,39 @@ static bool parse(const struct files_question *q, const char *text, size_t size,
     return true;
 }
 
+static void ask_close(struct files_client *c, const struct files_asked *a _unused_)
+{
+    files_activity_end(c);
+    files_answer(c, 0, 0);
+}
+
+static void (*const asks[FILES_CLOSE + 1])(struct files_client *c, const struct files_asked *a) = {
+    [FILES_STAT] = files_ask_stat,
+    [FILES_MAKE_DIRECTORY] = files_ask_make_directory,
+    [FILES_MOVE] = files_ask_move,
+    [FILES_LINK] = files_ask_link,
+    [FILES_REMOVE] = files_ask_remove,
+    [FILES_SET_METADATA] = files_ask_set_metadata,
+    [FILES_LIST] = files_ask_list,
+    [FILES_LIST_NEXT] = files_ask_list_next,
+    [FILES_READ_OPEN] = files_ask_read_open,
+    [FILES_READ] = files_ask_read,
+    [FILES_WRITE_OPEN] = files_ask_write_open,
+    [FILES_WRITE] = files_ask_write,
+    [FILES_COMMIT] = files_ask_commit,
+    [FILES_WATCH] = files_ask_watch,
+    [FILES_EVENTS] = files_ask_events,
+    [FILES_CLOSE] = ask_close,
+};
+
 static void take_question(struct files_client *c, const struct files_asked *a)
 {
     c->asked_type = a->q.type;
     host_watch_change(&c->watch, 0);
     if (a->q.size > c->memory_size)
         files_answer(c, -EINVAL, 0);
-    else if (asks[a->q.type])
+    else
         asks[a->q.type](c, a);
-    else {
-        files_activity_end(c);
-        files_answer(c, 0, 0);
-    }
 }
 
 static void on_ready(struct host_watch *w, uint32_t events)
