@@ -144,18 +144,18 @@ int copy_in_file(struct copy_in *c, const struct copy_in_file *f, copy_in_read_f
     struct files_call call = {.path = f->path};
     struct files_question *q = &call.question;
     struct files_result result;
-    bool is_first = true, is_last;
+    bool is_first = true, is_last = false;
     const uint32_t flags =
         standard_flags(c) | FILES_EXACT_MODE | FILES_WITH_TIME | FILES_NO_FOLLOW | FILES_WITH_DATA;
     int64_t offset = 0;
     int r = count_entry(c, e);
-    while (r == 0) {
+    while (r == 0 && !is_last) {
         ssize_t size = fill(c, read, userdata, e);
         if (size < 0)
             return (int)size;
         is_last = (size_t)size < c->connection.memory_size;
         *q = (struct files_question){.type = is_first ? FILES_WRITE_OPEN : FILES_WRITE,
-                                     .flags = flags | (is_first && is_last ? FILES_AND_COMMIT : 0),
+                                     .flags = flags | (is_last ? FILES_AND_COMMIT : 0),
                                      .mode = f->mode & 0777,
                                      .offset = offset,
                                      .size = (uint64_t)size,
@@ -163,15 +163,8 @@ int copy_in_file(struct copy_in *c, const struct copy_in_file *f, copy_in_read_f
                                      .mtime_ns = f->mtime_ns};
         call.path = is_first ? f->path : NULL;
         r = ask(c, &call, &result, e);
-        if (r != 0 || (is_first && is_last))
-            break;
         is_first = false;
         offset += size;
-        if (!is_last)
-            continue;
-        *q = (struct files_question){.type = FILES_COMMIT};
-        r = ask(c, &call, &result, e);
-        break;
     }
     return leave_out_if(c, r, f->path);
 }

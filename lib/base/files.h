@@ -14,33 +14,36 @@
  * A connection does one thing at a time, many one after another: an OPEN, a LIST or a WATCH ends
  * what was before it, and what was written but not committed is gone then.
  *
- *   STAT             path                            one entry, whose name is the whole path
- *   MAKE_DIRECTORY   path, mode                      likewise. EEXIST: a directory; ENOTDIR: no
- *                                                    directory is there
- *   MOVE             path, more: where to            likewise
- *   LINK             path, more: its target          likewise; a symbolic one, which replaces one
- *   REMOVE           path                            nothing; with all that is in it, and it is no
- *                                                    error when there was nothing
- *   SET_METADATA     path, more: metadata            one entry
- *   LIST             path, depth from 1              the directory itself at level 0, then what is
- *                                                    in it; depth first, in no order of names;
- *                                                    value is 1 when that was all
- *   LIST_NEXT                                        likewise
- *   READ_OPEN        path, size                      one entry, and as READ from 0
- *   READ             offset, size                    value is how many bytes are in the memory;
- * less than size: the file ended there, or error WRITE_OPEN       path, mode, more: metadata
- * nothing. With FILES_WITH_DATA as WRITE too, with FILES_AND_COMMIT as COMMIT too WRITE offset,
- * size                    value is how many bytes were taken from the memory; less than size: error
- *   COMMIT                                           one entry: the file has its name, at once and
- *                                                    whole, in place of what was there
- *   WATCH            path, FILES_RECURSIVE           nothing, as soon as it is watched
- *   EVENTS                                           waits; at least one event
- *   CLOSE                                            nothing; ends what is under way
+ *   STAT            path                        one entry, whose name is the whole path
+ *   MAKE_DIRECTORY  path, mode                  likewise. EEXIST: a directory is there,
+ *                                               ENOTDIR: something else is
+ *   MOVE            path, more: where to        likewise
+ *   LINK            path, more: its target      likewise; a symbolic one, which replaces one
+ *   REMOVE          path                        nothing; with all that is in it, and it is no
+ *                                               error when there was nothing
+ *   SET_METADATA    path, more: metadata        one entry
+ *   LIST            path, depth from 1          the directory itself at level 0, then what is
+ *                                               in it, depth first, in no order of names;
+ *                                               value is 1 when that was all
+ *   LIST_NEXT                                   likewise
+ *   READ_OPEN       path, size                  one entry, and as READ from 0
+ *   READ            offset, size                value is how many bytes are in the memory;
+ *                                               less than size: the file ended, or error
+ *   WRITE_OPEN      path, mode, more: metadata  nothing. With FILES_WITH_DATA as WRITE too
+ *   WRITE           offset, size                value is how many bytes were taken from the
+ *                                               memory; less than size: error
+ *   COMMIT                                      one entry: the file has its name, at once and
+ *                                               whole, in place of what was there
+ *   WATCH           path, FILES_RECURSIVE       nothing, as soon as it is watched
+ *   EVENTS                                      waits; at least one event
+ *   CLOSE                                       nothing; ends what is under way
+ *
+ * With FILES_AND_COMMIT a WRITE, or a WRITE_OPEN with data, is answered as COMMIT too.
  *
  * user is a name or number as in kernel/boot/user.h, or empty: the one that the sandbox was started
- * with. A path is empty or "~" for his home, "~/x" and
- * "x" for what is in it, or absolute; "." and ".." are taken out of the text. Metadata is
- * NAME, NUL, VALUE, NUL, and so on: extended attributes user.e2b.NAME.
+ * with. A path is empty or "~" for his home, "~/x" and "x" for what is in it, or absolute; "." and
+ * ".." are taken out of the text. Metadata is NAME, NUL, VALUE, NUL, and so on: extended attributes
+ * user.e2b.NAME.
  */
 #pragma once
 

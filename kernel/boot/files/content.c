@@ -352,7 +352,12 @@ void files_ask_write_open(struct files_client *c, const struct files_asked *a)
 void files_ask_write(struct files_client *c, const struct files_asked *a)
 {
     int error = -EBADF;
+    bool commits = a->q.flags & FILES_AND_COMMIT;
     size_t done = c->write ? write_file(c, a->q.offset, a->q.size, &error) : 0;
+    if (error == 0 && commits) {
+        error = commit(c->write);
+        files_activity_end(c);
+    }
     files_answer(c, error, (int64_t)done);
 }
 
