@@ -148,6 +148,7 @@ static int status_of(const struct exec_packet *p)
 static void note_start(struct attach *a, const struct exec_packet *p)
 {
     a->is_started = true;
+    a->offset = p->offset;
     if (!a->options->detach)
         return;
     printf("%d\n", (int)p->value);

@@ -236,8 +236,8 @@ int cli_exec(int count, char **words)
         command++;
     if (r == 0 && command >= count)
         r = sandbox_error_set(&e, -EINVAL,
-                              "exec: write a sandbox's name and a command, for example: glovebox "
-                              "exec NAME -- ls");
+                              "exec: no command; write a sandbox's name and the command, for "
+                              "example: glovebox exec NAME -- ls");
     for (int i = command; i < count && r == 0; i++)
         r = strv_append(&o.command.args, words[i]);
     if (r == 0) {
@@ -263,8 +263,8 @@ int cli_attach(int count, char **words)
     }
     if (r == 0 && count - used != 2)
         r = sandbox_error_set(&e, -EINVAL,
-                              "attach: write a sandbox's name and a process id or tag, for "
-                              "example: glovebox attach NAME 7");
+                              "attach: not two words; write a sandbox's name and a process id or "
+                              "tag, for example: glovebox attach NAME 7");
     if (r == 0) {
         o.attach.name = words[used];
         r = fd = exec_connect(o.attach.name, &e);

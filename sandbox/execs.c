@@ -122,7 +122,8 @@ static bool send_unsent(struct execs *x, struct exec_client *c)
 static void tell_start(struct execs *x, struct exec_client *c)
 {
     const struct exec *program = c->exec;
-    struct exec_packet p = {.version = EXEC_VERSION, .type = EXEC_STARTED, .value = program->pid};
+    struct exec_packet p = {
+        .version = EXEC_VERSION, .type = EXEC_STARTED, .value = program->pid, .offset = c->offset};
     const char *text = "";
     if (program->failure) {
         text = program->failure;

@@ -302,8 +302,11 @@ static void on_failed(struct spawn *s, int error)
 {
     struct program *program = container_of(s, struct program, spawn);
     char text[GUEST_PATH_MAX + 128];
-    snprintf(text, sizeof(text), "%s: no process can be made: %s", program->spec->argv[0],
-             strerror(error));
+    snprintf(text, sizeof(text), "%.300s: no process can be made: %s%s", program->spec->argv[0],
+             strerror(error),
+             process_count_tasks() >= kernel.config.thread_count
+                 ? "; the sandbox has as many as --pids lets it have"
+                 : "");
     tell_failure(program, STATUS_FAILED, text);
     if (program->number == 0)
         loop_stop();

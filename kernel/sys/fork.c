@@ -33,14 +33,13 @@ static long check_flags(uint64_t flags)
     return 0;
 }
 
-/* The init makes the sandbox's programs, and counts for none of them. */
+/* The init makes the programs that are asked for from outside. */
 static bool may_add_task(const struct thread *t)
 {
     size_t total = process_count_tasks();
-    if (t->process == process_init)
-        return true;
-    return total < kernel.config.thread_count && (total < process_limit(t->process, RLIMIT_NPROC) ||
-                                                  cred_has_cap(t->cred, CAP_SYS_RESOURCE));
+    return total < kernel.config.thread_count &&
+           (t->process == process_init || total < process_limit(t->process, RLIMIT_NPROC) ||
+            cred_has_cap(t->cred, CAP_SYS_RESOURCE));
 }
 
 static long clone_thread(struct call *c, uint64_t flags)

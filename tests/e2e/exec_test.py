@@ -1,0 +1,446 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Sandboxes that live on behind their command: create, exec, attach, stop, kill, wait."""
+import array
+import json
+import os
+import re
+import signal
+import socket
+import struct
+import subprocess
+import sys
+import tempfile
+import time
+
+sys.dont_write_bytecode = True
+from cases import GLOVEBOX, LIMIT, Case, descendants, is_alive, main, wait_until  # noqa: E402
+from terminal import Terminal  # noqa: E402
+
+PACKET = "<IIqQIiII"  # sandbox/exec_messages.h: version, type, value, offset, flags, status, text_size, unused
+VERSION = 1
+(START, ATTACH, INPUT, INPUT_END, SIGNAL, WINDOW, LIST, END, LIFETIME, WATCH, ANSWER, STARTED, FAILED, OUTPUT, ENDED,
+ ITEM, OVER) = range(1, 18)
+NULL_INPUT = 2
+FROM_NOW = 2**64 - 1
+
+
+def glovebox(*words, input=b"", **more):
+    return subprocess.run([GLOVEBOX, *words], input=input, capture_output=True, timeout=LIMIT, **more)
+
+
+def runtime_folder():
+    if os.geteuid() == 0:
+        return "/run/glovebox"
+    folder = os.environ.get("XDG_RUNTIME_DIR")
+    return f"{folder}/glovebox" if folder else f"/tmp/glovebox-{os.geteuid()}"
+
+
+class Living(Case):
+    def setUp(self):
+        super().setUp()
+        self.name = f"exec-{os.getpid()}-{self.id().rpartition('.')[2].removeprefix('test_')}"[:63]
+
+    def create(self, *options):
+        done = glovebox("create", "--name", self.name, *options)
+        self.expect(done, out=f"{self.name}\n".encode(), err=b"")
+        self.addCleanup(glovebox, "kill", self.name)
+        return self.name
+
+    def exec(self, *words, options=(), **more):
+        return glovebox("exec", *options, self.name, "--", *words, **more)
+
+    def start_exec(self, *words, options=(), **more):
+        streams = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+        process = subprocess.Popen([GLOVEBOX, "exec", *options, self.name, "--", *words], **{**streams, **more})
+
+        def end():
+            process.kill()
+            process.wait()
+            for stream in (process.stdin, process.stdout, process.stderr):
+                if stream:
+                    stream.close()
+        self.addCleanup(end)
+        return process
+
+    def starter(self):
+        """The process id of its starter."""
+        with open(f"{runtime_folder()}/sandboxes/{self.name}", encoding="utf-8") as f:
+            return int(re.search(r"^starter=(\d+)$", f.read(), re.M).group(1))
+
+    def is_listed(self):
+        return self.name in {s["name"] for s in json.loads(glovebox("ps", "--json").stdout)}
+
+
+class Exec(Living):
+    def test_streams_apart_and_status(self):
+        self.create()
+        self.expect(self.exec("sh", "-c", "echo out; echo err >&2; exit 3"), 3, b"out\n", b"err\n")
+        self.expect(self.exec("sh", "-c", "kill -9 $$"), 137, b"", b"")
+
+    def test_state_is_shared(self):
+        self.create()
+        self.expect(self.exec("sh", "-c", "echo one > f; sleep 60 & echo $! > pid"))
+        self.expect(self.exec("sh", "-c", "cat f; kill -0 $(cat pid) && echo alive"), out=b"one\nalive\n")
+
+    def test_pid_is_the_sandboxes(self):
+        self.create()
+        process = self.start_exec("sh", "-c", "echo $$; sleep 60")
+        pid = process.stdout.readline().strip().decode()
+        self.expect(self.exec("sh", "-c", f"kill -9 {pid}"))
+        self.assertEqual(process.wait(LIMIT), 137)
+        self.expect(self.exec("sh", "-c", f"kill -0 {pid} 2>/dev/null || echo gone"), out=b"gone\n")
+
+    def test_input(self):
+        self.create()
+        data = os.urandom(3_000_000)
+        self.expect(self.exec("cat", options=["-i"], input=data), out=data)
+        # Without -i it has none, whatever ours is.
+        self.expect(self.exec("cat", input=b"not passed on"), out=b"")
+        # A program that reads nothing does not hold anybody up.
+        self.expect(self.exec("true", options=["-i"], input=data), out=b"")
+
+    def test_output_is_whole(self):
+        self.create()
+        done = self.exec("sh", "-c", "seq 400000; seq 1000 >&2")
+        self.expect(done, out="".join(f"{i}\n" for i in range(1, 400001)).encode(),
+                    err="".join(f"{i}\n" for i in range(1, 1001)).encode())
+
+    def test_environment_user_and_folder(self):
+        self.create("--env", "A=1", "--env", "B=1")
+        script = "echo $A $B $HOME $USER; pwd; id -un"
+        self.expect(self.exec("sh", "-c", script, options=["-e", "B=2"]), out=b"1 2 /home/user user\n/home/user\nuser\n")
+        self.expect(self.exec("sh", "-c", "echo $HOME; pwd; id -un", options=["-u", "root", "-w", "/tmp"]),
+                    out=b"/root\n/tmp\nroot\n")
+
+    def test_what_cannot_start(self):
+        self.create()
+        self.assertEqual(self.exec("no-such-program").returncode, 127)
+        self.assertEqual(self.exec("/etc/passwd").returncode, 126)
+        for options in (["-u", "nobody-such"], ["-w", "/no/such"]):
+            done = self.exec("true", options=options)
+            self.assertEqual(done.returncode, 125, done.stderr)
+            self.assertRegex(done.stderr.decode(), r"\Aglovebox: [^\n]+\n\Z")
+        self.expect(self.exec("echo", "still here"), out=b"still here\n")
+
+    def test_terminal(self):
+        self.create()
+        terminal = Terminal([GLOVEBOX, "exec", "-it", self.name, "--", "bash", "--norc"], (30, 90))
+        self.addCleanup(terminal.close)
+        terminal.write(b"tty; stty size; echo $((6*7))\n")
+        self.assertTrue(terminal.expect(b"/dev/pts/"))
+        self.assertTrue(terminal.expect(b"30 90"))
+        self.assertTrue(terminal.expect(b"42"))
+        terminal.write(b"sleep 100\n")
+        time.sleep(0.3)
+        terminal.write(b"\x03")
+        terminal.write(b"echo after-$?\n")
+        self.assertTrue(terminal.expect(b"after-130"))
+        terminal.write(b"exit 5\n")
+        self.assertEqual(terminal.wait(), 5)
+
+    def test_two_terminals_are_apart(self):
+        self.create()
+        first = Terminal([GLOVEBOX, "exec", "-it", self.name, "--", "sh", "-c", "tty; read x; echo got $x"], (24, 80))
+        self.addCleanup(first.close)
+        self.assertTrue(first.expect(b"/dev/pts/0"))
+        second = Terminal([GLOVEBOX, "exec", "-it", self.name, "--", "sh", "-c", "tty"], (24, 80))
+        self.addCleanup(second.close)
+        self.assertTrue(second.expect(b"/dev/pts/1"))
+        self.assertEqual(second.wait(), 0)
+        first.write(b"hello\n")
+        self.assertTrue(first.expect(b"got hello"))
+        self.assertEqual(first.wait(), 0)
+
+    def test_signals_are_passed_on(self):
+        self.create()
+        process = self.start_exec("sh", "-c", "trap 'echo term; exit 9' TERM; echo ready; while :; do sleep 0.05; done")
+        self.assertEqual(process.stdout.readline(), b"ready\n")
+        process.send_signal(signal.SIGTERM)
+        self.assertEqual(process.communicate(timeout=LIMIT)[0], b"term\n")
+        self.assertEqual(process.returncode, 9)
+
+    def test_time_is_up(self):
+        self.create()
+        done = self.exec("sh", "-c", "trap '' TERM; echo $$ > pid; sleep 100 & wait; sleep 100",
+                         options=["--timeout", "0.3"])
+        self.assertEqual(done.returncode, 124, done.stderr)
+        self.assertIn(b"time was up", done.stderr)
+        # Not the shell alone: all of its session.
+        left = self.exec("sh", "-c", "ls /proc | grep -c '^[0-9]'")
+        self.assertLessEqual(int(left.stdout), 4, left.stdout)
+
+    def test_nobody_who_goes_away_ends_it(self):
+        self.create()
+        process = self.start_exec("sh", "-c", "echo begun; sleep 0.5; echo done > result; sleep 60")
+        self.assertEqual(process.stdout.readline(), b"begun\n")
+        process.kill()
+        process.wait()
+        self.assertTrue(wait_until(lambda: self.exec("cat", "result").stdout == b"done\n"))
+
+    def test_no_process_for_it(self):
+        self.create("--pids", "5")
+        sleepers = [self.start_exec("sh", "-c", "echo up; exec sleep 60") for _ in range(5)]
+        for sleeper in sleepers:
+            self.assertEqual(sleeper.stdout.readline(), b"up\n")
+        done = self.exec("true")
+        self.assertEqual(done.returncode, 125, done.stderr)
+        self.assertIn(b"no process can be made", done.stderr)
+        sleepers[0].send_signal(signal.SIGTERM)
+        sleepers[0].wait(LIMIT)
+        self.expect(self.exec("echo", "again"), out=b"again\n")
+
+    def test_many_at_once(self):
+        self.create()
+        running = [self.start_exec("sh", "-c", f"echo {i}; cat", options=["-i"], stdin=subprocess.PIPE)
+                   for i in range(40)]
+        for i, process in enumerate(running):
+            self.assertEqual(process.stdout.readline(), f"{i}\n".encode())
+        for i, process in enumerate(running):
+            self.assertEqual(process.communicate(f"in {i}".encode(), timeout=LIMIT)[0], f"in {i}".encode())
+            self.assertEqual(process.returncode, 0)
+
+    def test_also_beside_a_main_program(self):
+        process = self.start("--name", self.name, "--", "sh", "-c", "echo ready; read x; exit 4")
+        self.assertEqual(process.stdout.readline(), b"ready\n")
+        self.expect(self.exec("sh", "-c", "pgrep -c sh || true; echo here"))
+        waiting = self.start_exec("sleep", "60")
+        time.sleep(0.2)
+        process.stdin.write(b"\n")
+        process.stdin.close()
+        self.assertEqual(process.wait(LIMIT), 4)
+        waiting.wait(LIMIT)
+        self.assertNotEqual(waiting.returncode, 0)
+
+
+class Attach(Living):
+    def detach(self, *words, options=()):
+        done = self.exec(*words, options=["-d", *options])
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return done.stdout.strip().decode()
+
+    def attach(self, which, *options, **more):
+        return glovebox("attach", *options, self.name, which, **more)
+
+    def test_by_pid_and_by_tag(self):
+        self.create()
+        pid = self.detach("sh", "-c", "echo one; sleep 0.3; echo two >&2; exit 6", options=["--tag", "job"])
+        self.expect(self.attach(pid), 6, b"one\n", b"two\n")
+        # Also behind its end, and from any byte.
+        self.expect(self.attach("job", "--since", "2"), 6, b"e\n", b"two\n")
+        self.assertEqual(self.attach("nothing").returncode, 125)
+
+    def test_two_see_the_same(self):
+        self.create()
+        pid = self.detach("sh", "-c", "sleep 0.3; seq 20000")
+        followers = [subprocess.Popen([GLOVEBOX, "attach", self.name, pid], stdout=subprocess.PIPE) for _ in range(3)]
+        wanted = "".join(f"{i}\n" for i in range(1, 20001)).encode()
+        for follower in followers:
+            self.assertEqual(follower.communicate(timeout=LIMIT)[0], wanted)
+
+    def test_what_is_not_kept_is_said(self):
+        self.create()
+        pid = self.detach("sh", "-c", "head -c 3000000 /dev/zero | tr '\\0' x; echo end")
+        self.assertTrue(wait_until(lambda: self.attach(pid, "--new").returncode == 0))
+        done = self.attach(pid)
+        self.assertTrue(done.stdout.endswith(b"xend\n"))
+        self.assertLessEqual(len(done.stdout), 1 << 20)
+        self.assertRegex(done.stderr.decode(), r"\d+ bytes of its output came before somebody read")
+        self.assertEqual(len(done.stdout) + int(re.search(rb"(\d+) bytes", done.stderr).group(1)), 3_000_004)
+
+    def test_input_of_one_that_was_left(self):
+        self.create()
+        first = self.start_exec("sh", "-c", "echo $$; read x; echo got $x", options=["-i"], stdin=subprocess.PIPE)
+        pid = first.stdout.readline().strip().decode()
+        first.kill()
+        first.wait()
+        self.expect(self.attach(pid, "-i", "--new", input=b"hello\n"), 0, b"got hello\n")
+
+    def test_a_reader_that_rests_holds_it_up(self):
+        self.create()
+        process = self.start_exec("sh", "-c", "head -c 20000000 /dev/zero; echo all > written")
+        time.sleep(0.5)
+        self.assertEqual(self.exec("cat", "written").returncode, 1)
+        starter = self.starter()
+        with open(f"/proc/{starter}/status", encoding="utf-8") as f:
+            resident = int(re.search(r"VmRSS:\s+(\d+)", f.read()).group(1))
+        self.assertLess(resident, 16_000)
+        self.assertEqual(len(process.communicate(timeout=LIMIT)[0]), 20_000_000)
+        self.expect(self.exec("cat", "written"), out=b"all\n")
+
+
+class Life(Living):
+    def test_stop_gives_a_grace(self):
+        self.create()
+        process = self.start_exec("sh", "-c", "trap 'echo term; exit 0' TERM; echo ready; while :; do sleep 0.05; done")
+        self.assertEqual(process.stdout.readline(), b"ready\n")
+        waiting = subprocess.Popen([GLOVEBOX, "wait", self.name], stdout=subprocess.PIPE)
+        self.assertTrue(wait_until(lambda: self.is_listed()))
+        time.sleep(0.2)
+        self.expect(glovebox("stop", self.name))
+        self.assertEqual(process.communicate(timeout=LIMIT)[0], b"term\n")
+        out = waiting.communicate(timeout=LIMIT)[0].decode()
+        self.assertRegex(out, rf"\A{self.name}\tkilled\t[^\n]*glovebox stop\n\Z")
+        self.assertEqual(waiting.returncode, 143)
+        self.assertFalse(self.is_listed())
+
+    def test_kill_is_at_once_and_leaves_nothing(self):
+        self.create("--grace", "30")
+        process = self.start_exec("sh", "-c", "trap '' TERM; echo ready; sleep 60")
+        self.assertEqual(process.stdout.readline(), b"ready\n")
+        starter = self.starter()
+        self.expect(glovebox("kill", self.name))
+        process.wait(LIMIT)
+        self.assertTrue(wait_until(lambda: not os.path.exists(f"/proc/{starter}")))
+        names = [n for n in os.listdir(f"{runtime_folder()}/sandboxes") if self.name in n]
+        self.assertEqual(names, [])
+        self.expect_refused(glovebox("kill", self.name), "no sandbox of this name")
+
+    def test_lifetime(self):
+        begun = time.monotonic()
+        self.create("--lifetime", "1")
+        process = self.start_exec("sleep", "60")
+        waiting = subprocess.run([GLOVEBOX, "wait", self.name], capture_output=True, timeout=LIMIT)
+        self.assertIn(b"\tlifetime\t", waiting.stdout)
+        self.assertGreaterEqual(time.monotonic() - begun, 1)
+        process.wait(LIMIT)
+        self.assertNotEqual(process.returncode, 0)
+
+    def test_it_outlives_its_creator(self):
+        done = subprocess.run(["setsid", GLOVEBOX, "create", "--name", self.name], capture_output=True, timeout=LIMIT)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.addCleanup(glovebox, "kill", self.name)
+        self.expect(self.exec("echo", "there"), out=b"there\n")
+        starter = self.starter()
+        for fd in os.listdir(f"/proc/{starter}/fd"):
+            target = os.readlink(f"/proc/{starter}/fd/{fd}")
+            self.assertNotIn(self.folder, target)
+        self.assertEqual(os.readlink(f"/proc/{starter}/cwd"), "/")
+
+    def test_a_killed_starter_leaves_no_process(self):
+        self.create()
+        process = self.start_exec("sh", "-c", "echo ready; sleep 60")
+        self.assertEqual(process.stdout.readline(), b"ready\n")
+        starter = self.starter()
+        below = descendants(starter)
+        self.assertTrue(below)
+        os.kill(starter, signal.SIGKILL)
+        process.wait(LIMIT)
+        self.assertEqual(process.returncode, 125)
+        self.assertTrue(wait_until(lambda: not any(is_alive(p) for p in below)))
+        self.assertTrue(wait_until(lambda: not self.is_listed()))
+        names = [n for n in os.listdir(f"{runtime_folder()}/sandboxes") if self.name in n]
+        self.assertEqual(names, [])
+
+    def test_what_is_no_use(self):
+        for words, pattern in ((("create", "true"), "starts no command"), (("create", "--timeout", "3"), "for a command"),
+                               (("exec", "no-such-box", "--", "true"), "no sandbox of this name"),
+                               (("exec", "box"), "no command"), (("stop",), "no name"),
+                               (("attach", "box"), "process id or tag")):
+            with self.subTest(words):
+                self.expect_refused(glovebox(*words), pattern)
+
+
+class Abuse(Living):
+    """What comes over the socket is checked, whoever sends it."""
+
+    def connect(self):
+        s = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        self.addCleanup(s.close)
+        s.settimeout(LIMIT)
+        s.connect(f"{runtime_folder()}/sandboxes/.{self.name}+exec")
+        return s
+
+    def packet(self, kind, text=b"", value=0, offset=0, flags=0, status=0, size=None, version=VERSION):
+        return struct.pack(PACKET, version, kind, value, offset, flags, status, len(text) if size is None else size, 0) + text
+
+    def receive(self, s):
+        data = s.recv(70000)
+        if not data:
+            return None
+        head = struct.unpack_from(PACKET, data)
+        return head[1], head, data[struct.calcsize(PACKET):]
+
+    def start_raw(self, s, records, **more):
+        with tempfile.TemporaryFile() as f:
+            f.write(records)
+            f.flush()
+            s.sendmsg([self.packet(START, **more)], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", [f.fileno()]))])
+
+    def test_garbage_ends_the_connection_alone(self):
+        self.create()
+        for data in (b"x", b"\0" * 40, os.urandom(60000), self.packet(99), self.packet(START, size=5),
+                     self.packet(LIST, version=2), self.packet(LIST, b"x" * 32769), self.packet(START, b"t" * 256, flags=NULL_INPUT)):
+            s = self.connect()
+            s.send(data)
+            self.assertIsNone(self.receive(s), data[:40])
+        self.expect(self.exec("echo", "fine"), out=b"fine\n")
+
+    def test_records_that_are_none(self):
+        self.create()
+        for records in (b"", b"arg=true", b"noequals\0", b"image=host\0arg=true\0", b"waits=1\0", b"mount.guest=/x\0arg=true\0",
+                        b"arg=" + b"x" * (5 << 20) + b"\0", b"env=NOEQUALS\0arg=true\0", b"user=\0arg=true\0"):
+            s = self.connect()
+            self.start_raw(s, records, flags=NULL_INPUT)
+            kind, head, text = self.receive(s)
+            self.assertEqual((kind, head[5]), (FAILED, 125), (records[:40], text))
+        s = self.connect()
+        s.send(self.packet(START, flags=NULL_INPUT))
+        self.assertEqual(self.receive(s)[0], FAILED)
+        reading, writing = os.pipe()
+        s = self.connect()
+        s.sendmsg([self.packet(START)], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", [reading]))])
+        self.assertEqual(self.receive(s)[0], FAILED)
+        os.close(reading)
+        os.close(writing)
+        self.expect(self.exec("echo", "fine"), out=b"fine\n")
+
+    def test_questions_about_nobody(self):
+        self.create()
+        s = self.connect()
+        for packet, error in ((self.packet(INPUT, b"x", value=4711), 3), (self.packet(SIGNAL, value=1, status=9), 3),
+                              (self.packet(INPUT, b"x"), 3), (self.packet(ATTACH, value=1), 3), (self.packet(ATTACH), 3),
+                              (self.packet(LIFETIME, value=-1), 22), (self.packet(LIST), 0)):
+            s.send(packet)
+            kind, head, _ = self.receive(s)
+            self.assertEqual((kind, head[5]), (ANSWER, error))
+
+    def test_who_reads_nothing_costs_no_memory(self):
+        self.create()
+        sockets = [self.connect() for _ in range(20)]
+        for s in sockets:
+            self.start_raw(s, b"arg=sh\0arg=-c\0arg=yes\0", flags=NULL_INPUT)
+        time.sleep(1)
+        with open(f"/proc/{self.starter()}/status", encoding="utf-8") as f:
+            resident = int(re.search(r"VmRSS:\s+(\d+)", f.read()).group(1))
+        self.assertLess(resident, 80_000)
+        for s in sockets:
+            s.close()
+        self.expect(self.exec("echo", "fine"), out=b"fine\n")
+
+    def test_too_many_are_turned_away(self):
+        self.create()
+        sockets = []
+        for _ in range(600):
+            try:
+                sockets.append(self.connect())
+            except OSError:
+                break
+        for s in sockets:
+            s.close()
+        self.expect(self.exec("echo", "fine"), out=b"fine\n")
+
+    def test_lifetime_can_be_moved(self):
+        self.create("--lifetime", "60")
+        s = self.connect()
+        s.send(self.packet(WATCH))
+        self.assertEqual(self.receive(s)[0], ANSWER)
+        s.send(self.packet(LIFETIME, value=300_000_000))
+        self.assertEqual(self.receive(s)[0], ANSWER)
+        kind, _, text = self.receive(s)
+        self.assertEqual(kind, OVER)
+        self.assertEqual(text.split(b"\0")[0], b"lifetime")
+
+
+if __name__ == "__main__":
+    main(sys.modules[__name__])
