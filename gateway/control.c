@@ -3,6 +3,7 @@
 
 #include "gateway/flows.h"
 #include "gateway/log.h"
+#include "gateway/trust.h"
 #include "lib/base/buf.h"
 #include "lib/base/update.h"
 #include "lib/policy/enforced.h"
@@ -127,6 +128,7 @@ static void put_in_force(struct policy *p)
     gateway.policy = p;
     gateway.document = policy_get_document(p);
     gateway.generation++;
+    trust_begin_anew();
     flows_recheck();
 }
 

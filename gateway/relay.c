@@ -136,8 +136,9 @@ void relay_connected(struct relay *r, const struct in6_addr *address)
         relay_failed(r, "upstream_tls", "this machine has no roots; install ca-certificates");
         return;
     }
-    r->peer.tls = tls_session_connect(trust_roots(), r->name, gateway.document->tls.min_version,
-                                      trust_now_s());
+    r->peer.tls =
+        tls_session_resume(trust_roots(), trust_tickets(), r->name, r->setup.evidence->port,
+                           gateway.document->tls.min_version, trust_now_s());
     if (!r->peer.tls)
         relay_failed(r, "upstream_tls", strerror(errno));
 }

@@ -7,6 +7,7 @@
 
 static struct tls_authority *authority;
 static struct tls_roots *roots;
+static struct tls_tickets *tickets;
 
 int64_t trust_now_s(void)
 {
@@ -25,6 +26,16 @@ const struct tls_roots *trust_roots(void)
     return roots;
 }
 
+struct tls_tickets *trust_tickets(void)
+{
+    return tickets;
+}
+
+void trust_begin_anew(void)
+{
+    tls_tickets_forget_all(tickets);
+}
+
 /* Whether TLS may end here by this document. */
 static bool verifies_servers(const struct policy_document *d)
 {
@@ -41,7 +52,8 @@ void trust_start(void)
     const struct policy_tls_settings *tls = &gateway.document->tls;
     const char *what = "";
     authority = tls_authority_new(gateway.sandbox, trust_now_s());
-    if (!authority)
+    tickets = tls_tickets_new();
+    if (!authority || !tickets)
         gateway_fail("a certificate authority: no memory or no random numbers; free memory");
     int r = tls_roots_load(NULL, tls->extra_ca_pem, tls->extra_ca_count, &roots, &what);
     /* A machine without roots can't verify a server; only who has to needs them. */

@@ -5,6 +5,7 @@
 #include "lib/base/base.h"
 #include "lib/tls/authority.h"
 #include "lib/tls/roots.h"
+#include "lib/tls/tickets.h"
 
 #include <openssl/ssl.h>
 
@@ -36,3 +37,19 @@ X509 *tls_certificate_new_leaf(EVP_PKEY *key, const struct tls_identity *identit
 SSL *tls_authority_new_server(struct tls_authority *a, const struct tls_identity *identity,
                               int64_t now_s);
 SSL *tls_roots_new_client(const struct tls_roots *r);
+
+/* Called by OpenSSL when a server has given a ticket; whether session is ours now. */
+int tls_session_take_ticket(SSL *ssl, SSL_SESSION *session);
+
+/* Grows with tls_tickets_forget_all(). */
+uint64_t tls_tickets_generation(const struct tls_tickets *t);
+
+/* Takes session, unless it returns false: no memory. until_s: see tickets.h. */
+bool tls_tickets_put(struct tls_tickets *t, const char *name, uint16_t port, SSL_SESSION *session,
+                     int64_t until_s);
+
+/* The latest for that place, a reference; NULL: none that counts at now_s. */
+SSL_SESSION *tls_tickets_take(struct tls_tickets *t, const char *name, uint16_t port, int64_t now_s,
+                              int64_t *ret_until_s);
+
+void tls_tickets_forget(struct tls_tickets *t, const char *name, uint16_t port);

@@ -268,6 +268,8 @@ static SSL_CTX *new_context(struct index *x)
     }
     X509_LOOKUP_set_method_data(lookup, x);
     SSL_CTX_set_options(context, SSL_OP_NO_TICKET);
+    SSL_CTX_set_session_cache_mode(context, SSL_SESS_CACHE_CLIENT | SSL_SESS_CACHE_NO_INTERNAL);
+    SSL_CTX_sess_set_new_cb(context, tls_session_take_ticket);
     SSL_CTX_set_verify(context, SSL_VERIFY_PEER, NULL);
     /* An operator may trust what signs for one service, without who signed for that. */
     X509_VERIFY_PARAM_set_flags(SSL_CTX_get0_param(context), X509_V_FLAG_PARTIAL_CHAIN);

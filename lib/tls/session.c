@@ -14,8 +14,18 @@
 #define ERROR_MAX_BYTES  160
 #define OUT_SLACK_FACTOR 2
 
+/* Where a client's tickets come from and go to. */
+struct place {
+    struct tls_tickets *tickets; /* NULL: nothing is resumed */
+    uint64_t generation;
+    char *name;
+    uint16_t port;
+    int64_t now_s, until_s; /* when it was connected; of the session that it tried to resume */
+};
+
 struct tls_session {
     SSL *ssl;
+    struct place place;
     enum tls_progress progress;
     struct buf in, out;
     bool is_server, has_written, has_ended;
@@ -155,6 +165,8 @@ static void fail(struct tls_session *s, const char *format, ...) _printf_(2, 3);
 static void fail(struct tls_session *s, const char *format, ...)
 {
     va_list args;
+    if (s->progress == TLS_HANDSHAKE && s->place.tickets)
+        tls_tickets_forget(s->place.tickets, s->place.name, s->place.port);
     s->progress = TLS_FAILED;
     va_start(args, format);
     vsnprintf(s->error, sizeof(s->error), format, args);
@@ -197,6 +209,7 @@ static bool attach(struct tls_session *s)
     if (!bio)
         return false;
     BIO_set_data(bio, s);
+    SSL_set_app_data(s->ssl, s);
     SSL_set_bio(s->ssl, bio, bio);
     return true;
 }
@@ -254,10 +267,91 @@ static bool prepare_client(SSL *ssl, const struct tls_identity *identity, unsign
            SSL_set_alpn_protos(ssl, protocols, sizeof(protocols) - 1) == 0;
 }
 
+/* ---- sessions that are continued ---- */
+
+/* Whether all that was verified is still valid then. */
+static bool is_valid_until(const SSL *ssl, int64_t until_s)
+{
+    STACK_OF(X509) *chain = SSL_get0_verified_chain(ssl);
+    time_t end = until_s;
+    for (int i = 0; i < sk_X509_num(chain); i++)
+        if (X509_cmp_time(X509_get0_notAfter(sk_X509_value(chain, i)), &end) <= 0)
+            return false;
+    return sk_X509_num(chain) > 0;
+}
+
+static bool is_worth_keeping(SSL *ssl, SSL_SESSION *session)
+{
+    const unsigned char *ticket;
+    size_t size = 0;
+    bool is_v13 = SSL_version(ssl) >= TLS1_3_VERSION;
+    SSL_SESSION_get0_ticket(session, &ticket, &size);
+    return size <= TLS_TICKET_MAX_BYTES && SSL_SESSION_is_resumable(session) &&
+           SSL_get_verify_result(ssl) == X509_V_OK &&
+           (is_v13 ? SSL_SESSION_get_ticket_lifetime_hint(session) > 0
+                   : SSL_get_extms_support(ssl) == 1);
+}
+
+/* Whether session is the tickets' now. */
+static bool keep_session(const struct tls_session *s, SSL_SESSION *session)
+{
+    const struct place *p = &s->place;
+    SSL *ssl = s->ssl;
+    if (!p->tickets || p->generation != tls_tickets_generation(p->tickets) ||
+        !is_worth_keeping(ssl, session))
+        return false;
+    int64_t until_s = p->until_s;
+    if (!SSL_session_reused(ssl)) {
+        until_s = p->now_s + TLS_TICKET_MAX_S;
+        if (!is_valid_until(ssl, until_s))
+            return false;
+    }
+    return tls_tickets_put(p->tickets, p->name, p->port, session, until_s);
+}
+
+/* One of TLS 1.2 comes before OpenSSL tells how its keys were made: keep_old_session(). */
+int tls_session_take_ticket(SSL *ssl, SSL_SESSION *session)
+{
+    return SSL_version(ssl) >= TLS1_3_VERSION && keep_session(SSL_get_app_data(ssl), session);
+}
+
+static void keep_old_session(const struct tls_session *s)
+{
+    SSL_SESSION *session = SSL_version(s->ssl) < TLS1_3_VERSION ? SSL_get1_session(s->ssl) : NULL;
+    if (session && !keep_session(s, session))
+        SSL_SESSION_free(session);
+}
+
+/* Without memory it is a session like the first. */
+static void resume(struct tls_session *s, struct tls_tickets *tickets, const char *name,
+                   uint16_t port, int64_t now_s)
+{
+    struct place *p = &s->place;
+    p->name = strdup(name);
+    if (!p->name)
+        return;
+    p->tickets = tickets;
+    p->generation = tls_tickets_generation(tickets);
+    p->port = port;
+    p->now_s = now_s;
+    SSL_clear_options(s->ssl, SSL_OP_NO_TICKET);
+    SSL_SESSION *session = tls_tickets_take(tickets, name, port, now_s, &p->until_s);
+    if (session)
+        SSL_set_session(s->ssl, session);
+    SSL_SESSION_free(session);
+}
+
 static void shake_hands(struct tls_session *s);
 
 struct tls_session *tls_session_connect(const struct tls_roots *roots, const char *name,
                                         unsigned min_version, int64_t now_s)
+{
+    return tls_session_resume(roots, NULL, name, 0, min_version, now_s);
+}
+
+struct tls_session *tls_session_resume(const struct tls_roots *roots, struct tls_tickets *tickets,
+                                       const char *name, uint16_t port, unsigned min_version,
+                                       int64_t now_s)
 {
     struct tls_identity identity;
     if (!tls_identity_parse(name, &identity)) {
@@ -271,8 +365,11 @@ struct tls_session *tls_session_connect(const struct tls_roots *roots, const cha
         ssl = NULL;
     }
     struct tls_session *s = session_new(ssl, false);
-    if (s)
-        shake_hands(s);
+    if (!s)
+        return NULL;
+    if (tickets)
+        resume(s, tickets, name, port, now_s);
+    shake_hands(s);
     return s;
 }
 
@@ -280,7 +377,12 @@ void tls_session_free(struct tls_session *s)
 {
     if (!s)
         return;
+    /* Else the last ticket would count as broken. That a connection was cut off says nothing about
+     * its keys (RFC 8446, 6.1; RFC 5246, 7.2.1). */
+    if (s->progress != TLS_FAILED)
+        SSL_set_shutdown(s->ssl, SSL_SENT_SHUTDOWN | SSL_RECEIVED_SHUTDOWN);
     SSL_free(s->ssl);
+    free(s->place.name);
     buf_done(&s->in);
     buf_done(&s->out);
     free(s);
@@ -292,9 +394,10 @@ static void shake_hands(struct tls_session *s)
 {
     ERR_clear_error();
     int r = SSL_do_handshake(s->ssl);
-    if (r == 1 && s->write_error == 0)
+    if (r == 1 && s->write_error == 0) {
         s->progress = TLS_OPEN;
-    else if (s->write_error < 0 || SSL_get_error(s->ssl, r) != SSL_ERROR_WANT_READ)
+        keep_old_session(s);
+    } else if (s->write_error < 0 || SSL_get_error(s->ssl, r) != SSL_ERROR_WANT_READ)
         fail_as_openssl_says(s);
     else if (s->has_ended)
         fail(s, "%s ended the connection during the handshake", peer(s));

@@ -23,7 +23,8 @@
  *   - a server is offered it; one that answers with another has failed, one that does not answer
  *     has not.
  * Programs can resume their sessions: tickets are sealed with keys of the authority's process, and
- * good for the same name only. Towards servers nothing is resumed: each connection is verified.
+ * good for the same name only. Towards servers sessions are resumed where the caller keeps tickets
+ * (tickets.h); each other connection is verified.
  *
  * Memory: tls_session_take() holds back what it can't pass on, at most TLS_SESSION_IN_MAX_BYTES,
  * and tls_session_write() stops at TLS_SESSION_OUT_MAX_BYTES of ciphertext. Buffers go when they
@@ -41,6 +42,7 @@
 #include "lib/base/buf.h"
 #include "lib/tls/authority.h"
 #include "lib/tls/roots.h"
+#include "lib/tls/tickets.h"
 
 /* Just below a power of two: what a struct buf of that size holds. */
 #define TLS_SESSION_IN_MAX_BYTES  ((64u << 10) - 1)
@@ -94,6 +96,15 @@ struct tls_session *tls_session_accept(struct tls_authority *a, const char *name
  */
 struct tls_session *tls_session_connect(const struct tls_roots *roots, const char *name,
                                         unsigned min_version, int64_t now_s);
+
+/*
+ * The same, and a session that tickets have for this name and port is continued, if the server
+ * wants to: then it has been verified before, not longer ago than tickets.h says. What tickets the
+ * server gives are kept there. tickets: borrowed for as long as the session lives.
+ */
+struct tls_session *tls_session_resume(const struct tls_roots *roots, struct tls_tickets *tickets,
+                                       const char *name, uint16_t port, unsigned min_version,
+                                       int64_t now_s);
 
 /* s may be NULL. */
 void tls_session_free(struct tls_session *s);
