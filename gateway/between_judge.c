@@ -225,6 +225,64 @@ static bool terminate_tls(struct between *b)
     return true;
 }
 
+/* ---- databases ---- */
+
+static void log_login(void *context, const struct exchange_record *r)
+{
+    struct log_entry e = flow_log_entry(context, "login");
+    e.is_decision = true;
+    e.is_allowed = r->is_allowed;
+    e.reason = r->reason;
+    e.request = r;
+    log_write(&e);
+    if (!r->is_allowed)
+        log_denial(&e, "the login was refused");
+}
+
+/* A way to a server that a secret logs in to, which is by its name alone. */
+static bool is_for_postgres(const struct flow *f, const struct policy_verdict *v)
+{
+    const struct policy_document *d = gateway.document;
+    bool passes = v->rule >= 0 && d->rules[v->rule].tls == POLICY_TLS_PASSTHROUGH;
+    return v->action == POLICY_ALLOW && v->name && !v->would_deny && !passes &&
+           policy_find_postgres(d, v->name, f->evidence.port);
+}
+
+static void deny_postgres(struct between *b, struct policy_verdict *v, const char *words)
+{
+    v->action = POLICY_DENY;
+    v->cause = POLICY_CAUSE_MALFORMED;
+    v->words = words;
+    snprintf(v->reason, sizeof(v->reason), "malformed");
+    deny(b, v);
+}
+
+static void log_in(struct between *b, struct policy_verdict *v)
+{
+    struct flow *f = b->flow;
+    if (b->flight.kind == FLIGHT_TLS) {
+        deny_postgres(b, v, "TLS is to be asked for here, as sslnegotiation=postgres does");
+        return;
+    }
+    /* What a server says unasked may be another's: nothing before TLS is believed. */
+    if (b->guest_rx > 0 || b->guest_ended) {
+        deny_postgres(b, v, "the first word of a login is the program's");
+        return;
+    }
+    if (f->dial.state == DIAL_NOT_YET)
+        flow_allow(f, v);
+    struct postgres *p = postgres_new(v->name, f->evidence.port, f, log_login);
+    if (!p) {
+        flow_cut(f);
+        return;
+    }
+    begin_relay(
+        b, &(struct relay_setup){.evidence = &f->evidence,
+                                 .name = f->name,
+                                 .postgres = p,
+                                 .dialled = f->dial.state == DIAL_DONE ? flow_dialled(f) : NULL});
+}
+
 /* ---- the verdict ---- */
 
 /*
@@ -256,6 +314,8 @@ static void judge_once(struct between *b)
     refuse_unreadable(f, &v);
     if (v.action != POLICY_ALLOW) {
         deny(b, &v);
+    } else if (is_for_postgres(f, &v)) {
+        log_in(b, &v);
     } else if (f->dial.state == DIAL_DONE) {
         between_hand_over(b);
     } else {

@@ -30,6 +30,7 @@ struct relay {
     char trouble[256];
     enum step step;
     struct exchange *exchange; /* NULL: raw, or not yet */
+    struct postgres *postgres; /* until it is open; then it is raw */
     struct side guest, peer;
     struct buf first; /* until there is who takes it */
     bool is_broken;
@@ -47,6 +48,7 @@ void relay_free(struct relay *r)
     if (!r)
         return;
     exchange_free(r->exchange);
+    postgres_free(r->postgres);
     set_out(&r->guest);
     set_out(&r->peer);
     buf_done(&r->first);
@@ -67,12 +69,28 @@ static bool start_exchange(struct relay *r)
     return r->exchange;
 }
 
+static struct relay *begin_postgres(struct relay *r, const void *first, size_t size)
+{
+    r->step = RELAYING;
+    r->postgres = r->setup.postgres;
+    snprintf(r->name, sizeof(r->name), "%s", r->setup.name);
+    if (r->setup.dialled)
+        postgres_connected(r->postgres);
+    if (size > postgres_guest_room(r->postgres))
+        r->is_broken = true;
+    else
+        postgres_from_guest(r->postgres, first, size);
+    return r;
+}
+
 struct relay *relay_new(const struct relay_setup *setup, const void *first, size_t size)
 {
     struct relay *r = calloc(1, sizeof(*r));
     if (!r)
         return NULL;
     r->setup = *setup;
+    if (setup->postgres)
+        return begin_postgres(r, first, size);
     r->guest.plain = r->peer.plain = BUF_INIT(HELD_BYTES + size);
     r->first = BUF_INIT(size);
     snprintf(r->name, sizeof(r->name), "%s", setup->name);
@@ -102,7 +120,9 @@ enum exchange_dial relay_wants_peer(const struct relay *r)
 {
     if (r->setup.is_tls)
         return r->step == PEER_IS_WANTED ? EXCHANGE_DIAL_NAME : EXCHANGE_DIAL_NOTHING;
-    return exchange_wants_server(r->exchange);
+    if (r->postgres)
+        return postgres_wants_server(r->postgres) ? EXCHANGE_DIAL_NAME : EXCHANGE_DIAL_NOTHING;
+    return r->exchange ? exchange_wants_server(r->exchange) : EXCHANGE_DIAL_NOTHING;
 }
 
 /* ---- TLS begins ---- */
@@ -125,6 +145,10 @@ static void greet_guest(struct relay *r)
 void relay_connected(struct relay *r, const struct in6_addr *address)
 {
     r->setup.dialled = address;
+    if (r->postgres) {
+        postgres_connected(r->postgres);
+        return;
+    }
     if (!r->setup.is_tls) {
         exchange_dialled(r->exchange, address);
         return;
@@ -147,6 +171,10 @@ void relay_failed(struct relay *r, const char *reason, const char *words)
 {
     snprintf(r->trouble, sizeof(r->trouble), "%s", words);
     r->peer.told_end = true;
+    if (r->postgres) {
+        postgres_failed(r->postgres, reason, words);
+        return;
+    }
     if (r->setup.is_tls && r->step != RELAYING)
         greet_guest(r);
     if (r->exchange)
@@ -183,11 +211,15 @@ static size_t room(const struct side *s)
 
 size_t relay_guest_room(const struct relay *r)
 {
+    if (r->postgres)
+        return postgres_guest_room(r->postgres);
     return r->step == RELAYING ? room(&r->guest) : 0;
 }
 
 size_t relay_peer_room(const struct relay *r)
 {
+    if (r->postgres)
+        return postgres_server_room(r->postgres);
     return r->step == PEER_IS_WANTED ? 0 : room(&r->peer);
 }
 
@@ -202,12 +234,18 @@ static void take(struct side *s, const void *data, size_t size)
 
 void relay_from_guest(struct relay *r, const void *data, size_t size)
 {
-    take(&r->guest, data, size);
+    if (r->postgres)
+        postgres_from_guest(r->postgres, data, size);
+    else
+        take(&r->guest, data, size);
 }
 
 void relay_from_peer(struct relay *r, const void *data, size_t size)
 {
-    take(&r->peer, data, size);
+    if (r->postgres)
+        postgres_from_server(r->postgres, data, size);
+    else
+        take(&r->peer, data, size);
 }
 
 static void end(struct side *s)
@@ -219,12 +257,18 @@ static void end(struct side *s)
 
 void relay_guest_ended(struct relay *r)
 {
-    end(&r->guest);
+    if (r->postgres)
+        postgres_guest_ended(r->postgres);
+    else
+        end(&r->guest);
 }
 
 void relay_peer_ended(struct relay *r)
 {
-    end(&r->peer);
+    if (r->postgres)
+        postgres_server_ended(r->postgres);
+    else
+        end(&r->peer);
 }
 
 /* ---- through ---- */
@@ -312,11 +356,11 @@ static void tell_ends(struct relay *r)
 /* Says close_notify, once all that goes before it is written. */
 static void close_side(struct side *s, enum exchange_end end, const struct buf *text)
 {
-    if (!s->tls || s->is_closed || (end != EXCHANGE_SHUT && end != EXCHANGE_CLOSE) ||
-        text->size > 0)
+    if (s->is_closed || (end != EXCHANGE_SHUT && end != EXCHANGE_CLOSE) || text->size > 0)
         return;
     s->is_closed = true;
-    tls_session_close(s->tls);
+    if (s->tls)
+        tls_session_close(s->tls);
 }
 
 static bool relay_exchange(struct relay *r, struct buf *to_guest, struct buf *to_peer, size_t limit)
@@ -352,9 +396,32 @@ static void let_go(struct side *s)
         buf_done(&s->plain);
 }
 
+/* True: the login is over, and bytes pass. */
+static bool run_postgres(struct relay *r, struct buf *to_guest, struct buf *to_peer)
+{
+    postgres_run(r->postgres, to_guest, to_peer);
+    if (postgres_progress(r->postgres) != POSTGRES_IS_OPEN)
+        return false;
+    r->guest.has_ended = postgres_take_guest(r->postgres, &r->guest.tls, &r->guest.plain);
+    r->peer.has_ended = postgres_take_server(r->postgres, &r->peer.tls, &r->peer.plain);
+    postgres_free(r->postgres);
+    r->postgres = NULL;
+    return true;
+}
+
+static enum exchange_end end_of_postgres(const struct relay *r)
+{
+    enum postgres_progress progress = postgres_progress(r->postgres);
+    return progress == POSTGRES_IS_BROKEN ? EXCHANGE_RESET
+           : progress == POSTGRES_IS_OVER ? EXCHANGE_CLOSE
+                                          : EXCHANGE_OPEN;
+}
+
 void relay_run(struct relay *r, struct buf *to_guest, struct buf *to_peer, size_t limit)
 {
     bool has_moved = true;
+    if (r->postgres && !run_postgres(r, to_guest, to_peer))
+        return;
     if (r->step == GREETING)
         go_on_greeting(r);
     while (has_moved && !r->is_broken) {
@@ -382,6 +449,8 @@ enum exchange_end relay_guest_end(const struct relay *r)
 {
     if (r->is_broken)
         return EXCHANGE_RESET;
+    if (r->postgres)
+        return end_of_postgres(r);
     if (r->step != RELAYING)
         return EXCHANGE_OPEN;
     if (!r->exchange)
@@ -398,6 +467,8 @@ enum exchange_end relay_peer_end(const struct relay *r)
 {
     if (r->is_broken)
         return EXCHANGE_RESET;
+    if (r->postgres)
+        return end_of_postgres(r);
     if (r->step != RELAYING)
         return EXCHANGE_OPEN;
     if (!r->exchange)
@@ -411,12 +482,16 @@ int64_t relay_deadline_ns(const struct relay *r)
 {
     if (r->step == GREETING)
         return r->greeting_until_ns;
+    if (r->postgres)
+        return postgres_deadline_ns(r->postgres);
     return r->exchange ? exchange_deadline_ns(r->exchange) : INT64_MAX;
 }
 
 void relay_expire(struct relay *r)
 {
-    if (r->step == GREETING)
+    if (r->postgres)
+        postgres_expire(r->postgres);
+    else if (r->step == GREETING)
         relay_failed(r, "upstream_tls", "the server did not finish the TLS handshake in time");
     else if (r->exchange)
         exchange_expire(r->exchange);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * What is looked into on its way between a program and its peer: TLS that ends here on both sides,
- * requests (exchange.h), or both. Bytes in, bytes out; sockets are between.c's.
+ * requests (exchange.h), or both; or who is logged in to a database (postgres.h). Bytes in, bytes
+ * out; sockets are between.c's.
  *
  *   program  -- TLS --  requests, judged and changed  -- TLS --  peer
  *
@@ -12,12 +13,14 @@
 #pragma once
 
 #include "gateway/exchange.h"
+#include "gateway/postgres.h"
 
 struct relay_setup {
     const struct policy_flow *evidence; /* borrowed */
     const char *name;                   /* canonical; "": not known yet, or by address. Copied */
     bool is_tls;
     bool is_raw;                    /* of TLS: what is inside is not HTTP, and passes as it is */
+    struct postgres *postgres;      /* NULL; or who logs in first. Its owner is the relay */
     const struct in6_addr *dialled; /* NULL: not yet */
     void *context;
     void (*log)(void *context, const struct exchange_record *r);

@@ -35,14 +35,6 @@ static bool has_terminating_secret(const struct policy_document *d)
     return false;
 }
 
-static bool has_use(const struct policy_document *d, enum policy_secret_use use)
-{
-    for (size_t i = 0; i < d->secret_count; i++)
-        if (d->secrets[i].use == use)
-            return true;
-    return false;
-}
-
 static int check_rule(const struct policy_rule *r, size_t i, struct policy_error *e)
 {
     const struct {
@@ -82,7 +74,6 @@ static int check_rest(const struct policy_document *d, struct policy_error *e)
         {d->tls.client_cert_count > 0, "/tls/client_certs", "servers are shown no certificate"},
         {has_terminating_secret(d), "/secrets",
          "no sandbox is ended for a violation (on_violation)"},
-        {has_use(d, POLICY_SECRET_POSTGRES), "/secrets", "nobody is logged in (postgres)"},
         {d->upstream && d->upstream->type == POLICY_UPSTREAM_HTTPS, "/upstream/type",
          "no TLS is spoken to a proxy"},
         {d->upstream && d->upstream->resolves_remotely, "/upstream/resolve",

@@ -39,8 +39,9 @@ static void leaf_free(struct tls_authority *a, struct leaf *l)
 static int choose_protocol(SSL *ssl, const uint8_t **ret, uint8_t *ret_size, const uint8_t *list,
                            unsigned size, void *unused)
 {
+    const char *protocol = tls_openssl_protocol(ssl) ?: PROTOCOL;
     for (unsigned at = 0; at < size; at += 1 + list[at])
-        if (list[at] == sizeof(PROTOCOL) - 1 && !memcmp(list + at + 1, PROTOCOL, list[at])) {
+        if (list[at] == strlen(protocol) && !memcmp(list + at + 1, protocol, list[at])) {
             *ret = list + at + 1;
             *ret_size = list[at];
             return SSL_TLSEXT_ERR_OK;

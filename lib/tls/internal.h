@@ -18,6 +18,10 @@ int tls_openssl_start(void);
 /* What both directions have in common. NULL: no memory. */
 SSL_CTX *tls_openssl_new_context(const SSL_METHOD *method);
 
+/* Of a session for another protocol than HTTP (ALPN): the name is borrowed. False: no memory. */
+bool tls_openssl_set_protocol(SSL *ssl, const char *protocol);
+const char *tls_openssl_protocol(const SSL *ssl); /* NULL: HTTP */
+
 /* Who a certificate is for. */
 struct tls_identity {
     const char *name; /* borrowed */

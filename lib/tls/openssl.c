@@ -94,3 +94,22 @@ bool tls_identity_parse(const char *name, struct tls_identity *ret)
     *ret = identity;
     return true;
 }
+
+/* Of what a session has besides what OpenSSL keeps of it. */
+static int protocol_index(void)
+{
+    static int index = -1;
+    if (index < 0)
+        index = SSL_get_ex_new_index(0, NULL, NULL, NULL, NULL);
+    return index;
+}
+
+bool tls_openssl_set_protocol(SSL *ssl, const char *protocol)
+{
+    return SSL_set_ex_data(ssl, protocol_index(), (void *)protocol) == 1;
+}
+
+const char *tls_openssl_protocol(const SSL *ssl)
+{
+    return SSL_get_ex_data(ssl, protocol_index());
+}

@@ -234,7 +234,8 @@ static struct tls_session *session_new(SSL *ssl, bool is_server)
     return NULL;
 }
 
-struct tls_session *tls_session_accept(struct tls_authority *a, const char *name, int64_t now_s)
+static struct tls_session *accept_for(struct tls_authority *a, const char *name, int64_t now_s,
+                                      const char *protocol)
 {
     struct tls_identity identity;
     if (!tls_identity_parse(name, &identity)) {
@@ -242,7 +243,23 @@ struct tls_session *tls_session_accept(struct tls_authority *a, const char *name
         return NULL;
     }
     ERR_clear_error();
-    return session_new(tls_authority_new_server(a, &identity, now_s), true);
+    SSL *ssl = tls_authority_new_server(a, &identity, now_s);
+    if (ssl && protocol && !tls_openssl_set_protocol(ssl, protocol)) {
+        SSL_free(ssl);
+        ssl = NULL;
+    }
+    return session_new(ssl, true);
+}
+
+struct tls_session *tls_session_accept(struct tls_authority *a, const char *name, int64_t now_s)
+{
+    return accept_for(a, name, now_s, NULL);
+}
+
+struct tls_session *tls_session_accept_postgres(struct tls_authority *a, const char *name,
+                                                int64_t now_s)
+{
+    return accept_for(a, name, now_s, "postgresql");
 }
 
 static bool expect_identity(SSL *ssl, const struct tls_identity *identity)
@@ -370,6 +387,29 @@ struct tls_session *tls_session_resume(const struct tls_roots *roots, struct tls
     if (tickets)
         resume(s, tickets, name, port, now_s);
     shake_hands(s);
+    return s;
+}
+
+struct tls_session *tls_session_connect_postgres(const struct tls_roots *roots, const char *name,
+                                                 unsigned min_version, int64_t now_s)
+{
+    static const uint8_t protocols[] = "\x0a"
+                                       "postgresql";
+    struct tls_identity identity;
+    if (!tls_identity_parse(name, &identity)) {
+        errno = EINVAL;
+        return NULL;
+    }
+    ERR_clear_error();
+    SSL *ssl = tls_roots_new_client(roots);
+    if (ssl && (!prepare_client(ssl, &identity, min_version, now_s) ||
+                SSL_set_alpn_protos(ssl, protocols, sizeof(protocols) - 1) != 0)) {
+        SSL_free(ssl);
+        ssl = NULL;
+    }
+    struct tls_session *s = session_new(ssl, false);
+    if (s)
+        shake_hands(s);
     return s;
 }
 

@@ -106,6 +106,15 @@ struct tls_session *tls_session_resume(const struct tls_roots *roots, struct tls
                                        const char *name, uint16_t port, unsigned min_version,
                                        int64_t now_s);
 
+/*
+ * The same for PostgreSQL in place of HTTP: its ALPN is "postgresql" (which servers before 17 don't
+ * answer).
+ */
+struct tls_session *tls_session_accept_postgres(struct tls_authority *a, const char *name,
+                                                int64_t now_s);
+struct tls_session *tls_session_connect_postgres(const struct tls_roots *roots, const char *name,
+                                                 unsigned min_version, int64_t now_s);
+
 /* s may be NULL. */
 void tls_session_free(struct tls_session *s);
 

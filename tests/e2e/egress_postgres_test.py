@@ -1,0 +1,227 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""A database's password that a sandbox never has: "postgres" of a secret. What was said to the server is asserted there."""
+import atexit
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+
+sys.dont_write_bytecode = True
+import internet_postgres as servers  # noqa: E402
+from cases import Case, main, run, wait_until  # noqa: E402
+from internet import GOOD, Internet, veth_is_there  # noqa: E402
+
+NET = None
+CAN_RUN = os.getuid() == 0 and shutil.which("ip") and shutil.which("nsenter") and veth_is_there()
+PASSWORD = "correct-horse-battery"
+HOST = "api.good.test"
+PROLOGUE = """
+import json, os, socket, ssl, struct, sys
+def packet(body): return struct.pack(">I", len(body) + 4) + body
+def startup(**more):
+    words = {"user": "app", "database": "shop", **more}
+    return packet(struct.pack(">I", 196608) + b"".join(k.encode() + b"\\0" + v.encode() + b"\\0" for k, v in words.items() if v) + b"\\0")
+TLS, GSS, CANCEL = (packet(struct.pack(">I", n)) for n in (80877103, 80877104, 80877102))
+def dial(port=5432):
+    s = socket.create_connection((HOST, port))
+    s.settimeout(20)
+    return s
+def all_of(s):
+    data = b""
+    try:
+        while piece := s.recv(4096):
+            data += piece
+            if data.endswith(b"Z\\0\\0\\0\\x05I"):
+                break
+    except OSError as e:
+        data += b"!" + type(e).__name__.encode()
+    return data.decode("latin-1")
+def say(*what):
+    print(json.dumps(what), flush=True)
+"""
+
+
+def network():
+    """The internet, with servers in it, made once."""
+    global NET
+    if NET is None:
+        folder = tempfile.mkdtemp(prefix="glovebox-net-")
+        atexit.register(shutil.rmtree, folder, ignore_errors=True)
+        NET = Internet(folder)
+        atexit.register(NET.close)
+        with open(os.path.join(folder, "logins"), "wb") as log:
+            NET.servers = subprocess.Popen(["nsenter", "-t", str(NET.process.pid), "-n", sys.executable, servers.__file__, folder, GOOD,
+                                            PASSWORD], stdin=subprocess.PIPE, stdout=log)
+        atexit.register(NET.servers.kill)
+        assert wait_until(lambda: os.path.getsize(os.path.join(folder, "logins")) > 0)
+    return NET
+
+
+def logins():
+    with open(os.path.join(NET.folder, "logins"), encoding="utf-8") as f:
+        return [json.loads(line) for line in f][1:]
+
+
+class Postgres(Case):
+    def setUp(self):
+        super().setUp()
+        if not CAN_RUN:
+            self.skipTest("needs root, ip(8), nsenter(1) and veth, for network namespaces")
+        network()
+
+    def policy(self, **postgres):
+        secret = {"source": {"file": self.path("password", PASSWORD + "\n")}, "env": ["PGPASSWORD"],
+                  "allow": {"hosts": [HOST], "ports": ["5432-5442"]}, "postgres": {"user": "app", "database": "shop", **postgres}}
+        rules = [{"id": "db", "action": "allow", "to": {"domain": [HOST, "git.good.test"]}}]
+        return self.path("p.json", json.dumps({"version": 1, "tls": {"extra_ca_pem": [NET.root]}, "rules": rules,
+                                               "secrets": {"DB": secret}}))
+
+    def guest(self, *command, **postgres):
+        """What it says, its errors, and the logins that were tried meanwhile."""
+        before, self.log = len(logins()), self.path("log")
+        done = run("--policy", self.policy(**postgres), "--egress-log", self.log, "--", *command)
+        with open(self.log, "rb") as f:
+            self.assertNotIn(PASSWORD.encode(), done.stdout + done.stderr + f.read())
+        return done, lambda count: (wait_until(lambda: len(logins()) - before >= count), logins()[before:])[1]
+
+    def python(self, code, **postgres):
+        done, came = self.guest("/usr/bin/python3", "-c", PROLOGUE.replace("HOST", repr(HOST)) + code, **postgres)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return json.loads(done.stdout), came
+
+    def test_the_server_sees_a_good_login_and_the_program_no_password(self):
+        (said, variable), came = self.python("""
+s = dial()
+s.sendall(startup(application_name="x"))
+say(all_of(s), os.environ["PGPASSWORD"])
+""")
+        self.assertTrue(said.startswith("R\0\0\0\x08\0\0\0\0S"), said)
+        self.assertNotEqual(variable, PASSWORD)
+        seen = came(1)
+        self.assertEqual(seen, [{"port": 5432, "tls": True, "ok": True, "user": "app", "database": "shop", "application_name": "x"}])
+        with open(self.log, encoding="utf-8") as f:
+            events = [json.loads(line) for line in f]
+        self.assertEqual([(e["decision"], e["reason"], e["secrets"]) for e in events if e["event"] == "login"], [("allow", "login", ["DB"])])
+
+    def test_psql_with_tls_to_the_gateway(self):
+        if not shutil.which("psql"):
+            self.skipTest("no psql here")
+        done, came = self.guest("/usr/bin/env", "-u", "PGPASSWORD", "psql", "-wAtc", "select",
+                                f"host={HOST} user=app dbname=shop sslmode=verify-full sslrootcert=/etc/ssl/certs/ca-certificates.crt")
+        self.assertEqual((done.returncode, done.stdout), (0, b"app@shop\n"), done.stderr)
+        self.assertTrue(came(1)[0]["ok"])
+
+    def test_another_user_database_or_replication(self):
+        answers, came = self.python("""
+answers = []
+for more in ({"user": "postgres"}, {"database": "other"}, {"database": ""}, {"replication": "true"}):
+    s = dial()
+    s.sendall(startup(**more))
+    answers.append(all_of(s))
+say(*answers)
+""")
+        for answer in answers:
+            self.assertIn("C28000\0", answer)
+            self.assertIn("secret_violation", answer)
+        self.assertFalse(any("user" in seen for seen in came(len(answers))))
+
+    def test_another_host_gets_no_password(self):
+        answers, came = self.python("""
+s = socket.create_connection(("git.good.test", 5432))
+s.sendall(startup())
+data = s.recv(9)
+say(data.hex())
+""")
+        self.assertEqual(answers, ["520000002a0000000a"])  # the server asks the program itself
+        self.assertFalse(came(1)[0]["ok"])
+
+    def expect_no_login(self, port, words, **postgres):
+        (said,), came = self.python(f"s = dial({port})\ns.sendall(startup())\nsay(all_of(s))\n", **postgres)
+        self.assertTrue(said.startswith("E"), said)
+        self.assertIn(words, said)
+        self.assertFalse(came(1)[0]["ok"])
+        return came(1)[0]
+
+    def test_servers_that_are_not_to_be_trusted(self):
+        for port, words in ((servers.NO_TLS, "does not speak TLS"), (servers.STRANGER, "self-signed"),
+                            (servers.SMUGGLER, "no answer to a request for TLS")):
+            self.assertNotIn("user", self.expect_no_login(port, words), port)
+
+    def test_what_a_server_may_not_ask_for(self):
+        self.expect_no_login(servers.BOMB, "100000 iterations")
+        self.expect_no_login(servers.FEW, "less than 4096 iterations")
+        (said,), _ = self.python(f"s = dial({servers.IMPOSTOR})\ns.sendall(startup())\nsay(all_of(s))\n")
+        self.assertIn("does not know the password", said)
+
+    def test_md5_over_tls(self):
+        (said,), came = self.python(f"s = dial({servers.MD5})\ns.sendall(startup())\nsay(all_of(s))\n")
+        self.assertTrue(said.startswith("R"), said)
+        self.assertTrue(came(1)[0]["ok"])
+
+    def test_without_tls_only_a_proof(self):
+        (said,), came = self.python(f"s = dial({servers.PLAIN})\ns.sendall(startup())\nsay(all_of(s))\n", tls="off")
+        self.assertTrue(said.startswith("R"), said)
+        self.assertEqual((came(1)[0]["ok"], came(1)[0]["tls"]), (True, False))
+        (said,), _ = self.python(f"s = dial({servers.TRUST})\ns.sendall(startup())\nsay(all_of(s))\n", tls="off")
+        self.assertIn("without showing that it knows the password", said)
+        (said,), _ = self.python(f"s = dial({servers.MD5})\ns.sendall(startup())\nsay(all_of(s))\n", tls="off")
+        self.assertIn("only answered over TLS", said)
+
+    def test_a_server_that_speaks_first(self):
+        (said,), came = self.python(f"s = dial({servers.EAGER})\nimport time\ntime.sleep(1)\ns.sendall(startup())\nsay(all_of(s))\n")
+        self.assertNotIn("R\0\0\0\x08", said)
+        self.assertFalse(came(1)[0]["ok"])
+
+    def test_what_a_program_may_not_say(self):
+        answers, came = self.python("""
+answers = []
+def one(*pieces):
+    s = dial()
+    for piece in pieces:
+        s.sendall(piece)
+    answers.append(all_of(s))
+one(startup() + b"Q\\0\\0\\0\\5\\0")
+one(TLS + startup())
+one(TLS + TLS)
+one(GSS + GSS)
+one(b"\\x7f\\xff\\xff\\xff\\0\\3\\0\\0")
+one(b"\\0\\0\\x27\\x11\\0\\3\\0\\0")
+one(packet(struct.pack(">I", 196610) + b"user\\0app\\0\\0"))
+one(packet(struct.pack(">I", 196608) + b"user\\0app\\0user\\0postgres\\0\\0"))
+one(packet(struct.pack(">I", 196608) + b"user\\0app\\0\\0user\\0postgres\\0\\0"))
+one(packet(struct.pack(">I", 196608) + b"user\\0app"))
+say(*answers)
+""")
+        for answer in answers:
+            self.assertIn("C08P01\0", answer)
+        self.assertFalse(any("user" in seen for seen in came(len(answers))))
+
+    def test_gss_is_declined_and_tls_is_asked_for_once(self):
+        answers, _ = self.python("""
+s = dial()
+s.sendall(GSS)
+first = s.recv(1)
+s.sendall(TLS)
+second = s.recv(1)
+t = ssl.create_default_context().wrap_socket(s, server_hostname="api.good.test")
+t.sendall(TLS)
+say(first.decode(), second.decode(), all_of(t))
+""")
+        self.assertEqual(answers[:2], ["N", "S"])
+        self.assertIn("asked for twice", answers[2])
+
+    def test_a_query_is_cancelled(self):
+        _, came = self.python("""
+s = dial()
+s.sendall(struct.pack(">IIII", 16, 80877102, 42, 4711))
+say(all_of(s))
+""")
+        seen = came(1)[0]
+        self.assertEqual((seen["cancel"], seen["tls"]), ("0000002a00001267", True))
+
+
+if __name__ == "__main__":
+    main(sys.modules["__main__"])
