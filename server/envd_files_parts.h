@@ -20,6 +20,9 @@ void envd_files_fail_stream(struct request *r, int error, const char *user, cons
 /* Answers a request to /files, likewise. */
 void envd_files_fail_plain(struct request *r, int error, const char *user, const char *path);
 
+/* The rows of this family, for the list in envd.c. */
+extern const struct envd_route envd_files_routes[], envd_filesystem_routes[];
+
 /* ---- POST /files: envd_files_upload.c ---- */
 
 extern const struct handler envd_upload;

@@ -95,6 +95,11 @@ class Names(Files):
         c.ask(files.REMOVE, "/tmp/d")
         self.refused(errno.ENOENT, c.stat, "/tmp/d")
 
+    def test_what_is_deeper_than_anybody_goes(self):
+        c = self.sandbox("for i in range(4200):\n    os.mkdir('n')\n    os.chdir('n')")
+        self.refused(errno.ENAMETOOLONG, c.ask, files.REMOVE, "/tmp/d")
+        self.assertEqual(len(c.list("/tmp/d", depth=1 << 31)), 257)
+
     def test_makes_moves_and_links(self):
         c = self.sandbox()
         made = c.entry(files.MAKE_DIRECTORY, "x/y/z", flags=PARENTS)
@@ -367,6 +372,14 @@ class Watching(Files):
         self.assertLess(len(found), 17000)
         self.touch("/tmp/d/after")
         w.events_until((CREATED, "after"))
+
+    def test_no_more_directories_than_so_many(self):
+        self.sandbox("for n in range(8200): os.mkdir(f'{n}')")
+        w = self.connect()
+        w.watch("/tmp/d", recursive=True)
+        self.assertEqual(w.events(), [(OVERFLOW, ".")])
+        self.touch("/tmp/d/0/f")
+        w.events_until((CREATED, "0/f"))
 
     def test_nothing_is_told_but_to_who_asks(self):
         self.sandbox()
