@@ -8,6 +8,7 @@
  *   flows.c      a connect(2): judged, counted, closed; flow.h says how one goes
  *   dial.c       to the addresses of a name, each of them judged
  *   between*.c   what passes, until it is known to whom it goes; flight.c: its first bytes
+ *   relay.c      what is looked into; postgres.c: who is logged in to a database first
  *   watch.c      what the loop waits for
  *   route.c      whether IPv6 leads anywhere
  *   names.c      look-ups; which names this sandbox was given for which address

@@ -132,14 +132,14 @@ void postgres_expire(struct postgres *p)
     if (p->step == GUEST_SPEAKS)
         fail(p, "limit:first_flight", STATE_PROTOCOL, "the startup packet did not come in time");
     else if (p->step == OVER)
-        p->is_broken = true;
+        p->is_broken = true; /* its TLS never came so far that it could be told */
     else
         postgres_failed(p, "upstream", "it did not let anybody in in time");
 }
 
 int64_t postgres_deadline_ns(const struct postgres *p)
 {
-    return p->until_ns;
+    return p->step == OVER && p->guest.out.size == 0 ? INT64_MAX : p->until_ns;
 }
 
 /* ---- the guest ---- */
@@ -393,7 +393,7 @@ static size_t room(const struct side *s)
 
 size_t postgres_guest_room(const struct postgres *p)
 {
-    return p->step >= OPEN ? 0 : room(&p->guest);
+    return p->step == OPEN ? 0 : room(&p->guest);
 }
 
 size_t postgres_server_room(const struct postgres *p)
@@ -504,6 +504,8 @@ static void look_at_ends(struct postgres *p)
         p->is_broken = true;
     else if (p->server.has_ended && p->step < OPEN)
         postgres_failed(p, "upstream", "it ended the connection");
+    if (p->step == OVER)
+        buf_reset(&p->guest.in); /* nobody reads it any more */
     if (p->step != OVER || !p->guest.tls || p->guest.out.size > 0 || p->guest.is_closed)
         return;
     p->guest.is_closed = true;

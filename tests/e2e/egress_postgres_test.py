@@ -2,8 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """A database's password that a sandbox never has: "postgres" of a secret. What was said to the server is asserted there."""
 import atexit
+import glob
 import json
 import os
+import pwd
 import shutil
 import subprocess
 import sys
@@ -12,12 +14,13 @@ import tempfile
 sys.dont_write_bytecode = True
 import internet_postgres as servers  # noqa: E402
 from cases import Case, main, run, wait_until  # noqa: E402
-from internet import GOOD, Internet, veth_is_there  # noqa: E402
+from internet import GOOD, OTHER, Internet, veth_is_there  # noqa: E402
 
 NET = None
 CAN_RUN = os.getuid() == 0 and shutil.which("ip") and shutil.which("nsenter") and veth_is_there()
 PASSWORD = "correct-horse-battery"
 HOST = "api.good.test"
+REAL = sorted(glob.glob("/usr/lib/postgresql/*/bin/postgres"))
 PROLOGUE = """
 import json, os, socket, ssl, struct, sys
 def packet(body): return struct.pack(">I", len(body) + 4) + body
@@ -221,6 +224,51 @@ say(all_of(s))
 """)
         seen = came(1)[0]
         self.assertEqual((seen["cancel"], seen["tls"]), ("0000002a00001267", True))
+
+    def real_server(self):
+        """Debian's PostgreSQL, whose only role has the password."""
+        folder, user = tempfile.mkdtemp(prefix="glovebox-pg-"), pwd.getpwnam("postgres")
+        self.addCleanup(shutil.rmtree, folder, ignore_errors=True)
+        for name, text in (("password", PASSWORD), *((n, open(os.path.join(NET.folder, n), encoding="ascii").read())
+                                                     for n in ("good.pem", "key.pem"))):
+            with open(os.path.join(folder, name), "w", opener=lambda p, f: os.open(p, f, 0o600), encoding="ascii") as f:
+                f.write(text)
+        for path in (folder, *(os.path.join(folder, name) for name in os.listdir(folder))):
+            os.chown(path, user.pw_uid, user.pw_gid)
+        data, tools = os.path.join(folder, "data"), os.path.dirname(REAL[-1])
+        words = ["setpriv", f"--reuid={user.pw_uid}", f"--regid={user.pw_gid}", "--clear-groups"]
+        subprocess.run([*words, f"{tools}/initdb", "-D", data, "-U", "app", "-A", "scram-sha-256", "--no-sync",
+                        f"--pwfile={folder}/password"], check=True, capture_output=True, cwd="/")
+        settings = [f"listen_addresses={OTHER}", "port=5432", f"unix_socket_directories={folder}", "ssl=on", "fsync=off",
+                    f"ssl_cert_file={folder}/good.pem", f"ssl_key_file={folder}/key.pem", "log_connections=on"]
+        with open(os.path.join(data, "pg_hba.conf"), "w", encoding="ascii") as f:
+            f.write("hostssl all all all scram-sha-256\n")
+        server = subprocess.Popen(["nsenter", "-t", str(NET.process.pid), "-n", *words, REAL[-1], "-D", data,
+                                   *(part for s in settings for part in ("-c", s))], stderr=subprocess.PIPE, cwd="/")
+        self.addCleanup(server.stderr.close)
+        self.addCleanup(server.wait)
+        self.addCleanup(server.terminate)
+        for line in server.stderr:
+            if b"ready to accept" in line:
+                return
+        self.fail("PostgreSQL does not start")
+
+    def test_a_real_server(self):
+        if not REAL or not shutil.which("psql"):
+            self.skipTest("no PostgreSQL here (Debian: postgresql)")
+        self.real_server()
+        query = "select current_user, ssl, repeat('x', 300000) = $$" + "x" * 9 + "$$ from pg_stat_ssl where pid = pg_backend_pid()"
+        secret = {"source": {"file": self.path("password", PASSWORD + "\n")}, "allow": {"hosts": ["other.good.test"]},
+                  "postgres": {"user": "app", "database": "postgres"}}
+        rules = [{"id": "db", "action": "allow", "to": {"domain": ["other.good.test"]}}]
+        policy = self.path("real.json", json.dumps({"version": 1, "tls": {"extra_ca_pem": [NET.root]}, "rules": rules, "secrets": {"DB": secret}}))
+        for mode in ("disable", "require"):
+            done = run("--policy", policy, "--", "psql", "-wAtc", query, f"host=other.good.test user=app dbname=postgres sslmode={mode}")
+            self.assertEqual((done.returncode, done.stdout), (0, b"app|t|f\n"), done.stderr)
+        with open(self.path("password"), "w", encoding="ascii") as f:
+            f.write("another-password\n")
+        done = run("--policy", policy, "--", "psql", "-wAtc", "select 1", "host=other.good.test user=app dbname=postgres")
+        self.assertIn(b"password authentication failed", done.stderr)
 
 
 if __name__ == "__main__":

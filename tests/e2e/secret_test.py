@@ -3,6 +3,8 @@
 """Secrets that a sandbox never has: --secret, and "secrets" of a policy. What went out is asserted at the other end."""
 import atexit
 import base64
+import hashlib
+import hmac
 import json
 import os
 import shutil
@@ -108,6 +110,37 @@ say(ask("https://api.good.test/v1/x", Authorization=bearer), ask("https://api.go
 """, allow={"hosts": ["api.good.test"], "methods": ["GET"], "paths": [{"prefix": "/v1/"}]})
         self.assertEqual(answers[1:], [[403, "secret_violation"]] * 2)
         self.assertEqual(came, [f"Bearer {VALUE}"])
+
+    def test_g20_a_request_is_signed_anew(self):
+        """As a server calculates it, of what it got."""
+        allow = {"hosts": ["api.good.test"]}
+        names = {"AWS_ID": "AKIDEXAMPLE0", "AWS_KEY": "wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY"}
+        secrets = {name: {"source": {"file": self.path(name, value)}, "env": [name], "allow": allow} for name, value in names.items()}
+        secrets["AWS_KEY"]["sign"] = {"type": "aws_sigv4", "access_key_id_ref": "AWS_ID"}
+        policy = self.path("aws.json", json.dumps({
+            "version": 1, "tls": {"extra_ca_pem": [NET.root]}, "secrets": secrets,
+            "rules": [{"id": "a", "action": "allow", "to": {"domain": ["api.good.test"]}}]}))
+        before = NET.counts()
+        done = run("--policy", policy, "--", "/usr/bin/python3", "-c", PROLOGUE.replace('token = os.environ["TOKEN"]', "") + """
+scope = os.environ["AWS_ID"] + "/20130101/eu-west-1/s3/aws4_request"
+say(ask("https://api.good.test/echo?b=1&a=2", X_Amz_Date="20130101T000000Z", X_Amz_Content_SHA256="UNSIGNED-PAYLOAD",
+        Authorization=f"AWS4-HMAC-SHA256 Credential={scope}, SignedHeaders=host;x-amz-date, Signature=" + "0" * 64))
+""")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        for value in names.values():
+            self.assertNotIn(value.encode(), done.stdout + done.stderr)
+        (came,) = NET.counts()["authorizations"][len(before["authorizations"]):]
+        fields = {k.lower(): v for k, v in json.loads(json.loads(done.stdout)[0])["headers"]}
+        date = fields["x-amz-date"]
+        self.assertNotEqual(date, "20130101T000000Z")
+        day, signed = date[:8], "host;x-amz-content-sha256;x-amz-date"
+        canonical = "\n".join(["GET", "/echo", "a=2&b=1", *(f"{n}:{fields[n]}" for n in signed.split(";")), "", signed, "UNSIGNED-PAYLOAD"])
+        text = f"AWS4-HMAC-SHA256\n{date}\n{day}/eu-west-1/s3/aws4_request\n{hashlib.sha256(canonical.encode()).hexdigest()}"
+        key = b"AWS4" + names["AWS_KEY"].encode()
+        for part in (day, "eu-west-1", "s3", "aws4_request", text):
+            key = hmac.new(key, part.encode(), hashlib.sha256).digest()
+        self.assertEqual(came, f"AWS4-HMAC-SHA256 Credential={names['AWS_ID']}/{day}/eu-west-1/s3/aws4_request, SignedHeaders={signed}, "
+                               f"Signature={key.hex()}")
 
     def test_it_opens_no_host(self):
         (answer,), came = self.python("""
