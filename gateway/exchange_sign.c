@@ -46,13 +46,11 @@ static int refuse(const char **ret_words, const char *words)
 /* Whether its keys are there; the words if it must not go out. */
 static int read_query(struct exchange *x, const struct http_request *r, const char **ret_words)
 {
-    const uint64_t used = x->secrets.used;
     const char *id;
     size_t size;
     if (!sigv4_parse_query(r->query, &id, &size))
         return 0;
     int e = secrets_find_keys(&x->secrets, id, size, &x->signing.keys);
-    x->secrets.used = used;
     return e > 0 ? refuse(ret_words, "a presigned URL is not signed anew; sign the request in its "
                                      "field Authorization")
                  : e;
@@ -107,15 +105,19 @@ static int read_content(struct exchange *x, const struct http_request *r, const 
 int exchange_sign_begin(struct exchange *x, const struct http_request *r, const char **ret_words)
 {
     struct exchange_signing *s = &x->signing;
+    const uint64_t used = x->secrets.used;
     s->is_on = s->holds = false;
     if (!x->has_secrets)
         return 0;
     int e = read_query(x, r, ret_words);
     if (e == 0)
         e = read_fields(x, r, ret_words);
-    if (e < 0 || !s->is_on)
-        return e;
-    return read_content(x, r, ret_words);
+    if (e == 0 && s->is_on)
+        e = read_content(x, r, ret_words);
+    /* What is not sent has not been used. */
+    if (e < 0)
+        x->secrets.used = used;
+    return e;
 }
 
 /* ---- content that is held ---- */

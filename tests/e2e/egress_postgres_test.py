@@ -202,6 +202,16 @@ say(*answers)
             self.assertIn("C08P01\0", answer)
         self.assertFalse(any("user" in seen for seen in came(len(answers))))
 
+    def test_in_single_bytes(self):
+        (said,), came = self.python("""
+s = dial()
+for i in range(len(startup())):
+    s.sendall(startup()[i:i + 1])
+say(all_of(s))
+""")
+        self.assertTrue(said.startswith("R"), said)
+        self.assertTrue(came(1)[0]["ok"])
+
     def test_gss_is_declined_and_tls_is_asked_for_once(self):
         answers, _ = self.python("""
 s = dial()
@@ -257,14 +267,18 @@ say(all_of(s))
         if not REAL or not shutil.which("psql"):
             self.skipTest("no PostgreSQL here (Debian: postgresql)")
         self.real_server()
-        query = "select current_user, ssl, repeat('x', 300000) = $$" + "x" * 9 + "$$ from pg_stat_ssl where pid = pg_backend_pid()"
+        query = "select current_user, ssl from pg_stat_ssl where pid = pg_backend_pid()"
+        much = b"select length('" + b"y" * 3000000 + b"');\nselect repeat('x', 5000000);\n"
         secret = {"source": {"file": self.path("password", PASSWORD + "\n")}, "allow": {"hosts": ["other.good.test"]},
                   "postgres": {"user": "app", "database": "postgres"}}
         rules = [{"id": "db", "action": "allow", "to": {"domain": ["other.good.test"]}}]
         policy = self.path("real.json", json.dumps({"version": 1, "tls": {"extra_ca_pem": [NET.root]}, "rules": rules, "secrets": {"DB": secret}}))
         for mode in ("disable", "require"):
-            done = run("--policy", policy, "--", "psql", "-wAtc", query, f"host=other.good.test user=app dbname=postgres sslmode={mode}")
-            self.assertEqual((done.returncode, done.stdout), (0, b"app|t|f\n"), done.stderr)
+            place = f"host=other.good.test user=app dbname=postgres sslmode={mode}"
+            done = run("--policy", policy, "--", "psql", "-wAtc", query, place)
+            self.assertEqual((done.returncode, done.stdout), (0, b"app|t\n"), done.stderr)
+            done = run("--policy", policy, "--", "psql", "-wAt", place, input=much)
+            self.assertEqual((done.returncode, len(done.stdout)), (0, len("3000000\n") + 5000001), done.stderr)
         with open(self.path("password"), "w", encoding="ascii") as f:
             f.write("another-password\n")
         done = run("--policy", policy, "--", "psql", "-wAtc", "select 1", "host=other.good.test user=app dbname=postgres")
