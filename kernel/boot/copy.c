@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kernel/boot/copy.h"
 
-#include "kernel/fs/vfs.h"
+#include "kernel/boot/cursor.h"
 
 #include <linux/magic.h>
 
@@ -12,18 +12,12 @@
 /* Not worth a record of data. */
 #define DATA_MIN_BYTES 4096
 
-struct level {
-    struct file *dir;
-    uint64_t after; /* the name that was told last */
-    uint64_t end;   /* names from here on came after the listing began; 0: nobody knows */
-};
-
 struct copy {
     int32_t number; /* 0: free */
     bool is_over;   /* COPY_END was told */
     size_t depth;
-    struct level *levels; /* COPY_DEPTH_MAX */
-    struct file *file;    /* being told; NULL */
+    struct cursor *levels; /* COPY_DEPTH_MAX */
+    struct file *file;     /* being told; NULL */
     off_t pos, size;
 };
 
@@ -115,7 +109,7 @@ static int begin_directory(struct copy *c, struct answer *a, const struct entry 
     int r = vfs_open_path(e->path, &cred_kernel, O_RDONLY | O_DIRECTORY, &dir);
     if (r < 0)
         return r;
-    c->levels[c->depth++] = (struct level){.dir = dir};
+    c->levels[c->depth++] = (struct cursor){.dir = dir};
     const struct copy_record record = record_of(e, COPY_DIRECTORY);
     append(a, &record, e->name);
     return 0;
@@ -174,48 +168,12 @@ static void tell_entry(struct copy *c, struct answer *a, struct path p, const ch
 
 /* ---- directories ---- */
 
-/* Takes one name. */
-struct taker {
-    struct dir_emit emit;
-    char name[NAME_LENGTH_MAX + 1];
-    size_t length; /* 0: none */
-    uint64_t cookie, end;
-};
-
-static bool take_name(struct dir_emit *e, const char *name, size_t length, uint64_t ino,
-                      uint8_t d_type, uint64_t cookie)
-{
-    struct taker *t = container_of(e, struct taker, emit);
-    if (t->length > 0 || (t->end && cookie >= t->end))
-        return false;
-    if (length == 0 || length > NAME_LENGTH_MAX || !strcmp(name, ".") || !strcmp(name, ".."))
-        return true;
-    memcpy(t->name, name, length);
-    t->name[length] = '\0';
-    t->length = length;
-    t->cookie = cookie;
-    return true;
-}
-
-/* False: there is none any more. */
-static bool next_name(struct level *l, struct taker *t)
-{
-    const struct inode_ops *ops = l->dir->inode->ops;
-    *t = (struct taker){.emit = {.emit = take_name, .after = l->after}, .end = l->end};
-    int r = ops->list ? ops->list(l->dir, &t->emit) : dentry_list(l->dir, &t->emit);
-    /* Without it a program that renames what is being read would be followed for ever. */
-    if (!ops->list && l->after == 0)
-        l->end = l->dir->path.dentry->next_seq;
-    l->after = t->cookie;
-    return r == 0 && t->length > 0;
-}
-
 static void step_directory(struct copy *c, struct answer *a)
 {
-    struct level *l = &c->levels[c->depth - 1];
-    struct taker t;
+    struct cursor *l = &c->levels[c->depth - 1];
+    struct cursor_name name;
     struct path p;
-    if (!next_name(l, &t)) {
+    if (!cursor_next(l, &name)) {
         file_put(l->dir);
         c->depth--;
         append_bare(a, COPY_LEAVE, 0, 0);
@@ -223,12 +181,12 @@ static void step_directory(struct copy *c, struct answer *a)
     }
     const struct walk_base base = {
         .root = {vfs_root_mount, vfs_root_mount->root}, .base = l->dir->path, .cred = &cred_kernel};
-    int r = walk_path(&base, t.name, 0, &p, NULL);
+    int r = walk_path(&base, name.text, 0, &p, NULL);
     if (r < 0) { /* in a mounted folder, gone since it was listed */
-        leave_out(a, &(struct entry){.name = t.name, .length = t.length}, -r);
+        leave_out(a, &(struct entry){.name = name.text, .length = name.length}, -r);
         return;
     }
-    tell_entry(c, a, p, t.name, t.length);
+    tell_entry(c, a, p, name.text, name.length);
     path_put(&p);
 }
 

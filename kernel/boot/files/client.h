@@ -9,6 +9,7 @@
  */
 #pragma once
 
+#include "kernel/boot/cursor.h"
 #include "kernel/boot/user.h"
 #include "kernel/core/timer.h"
 #include "kernel/fs/vfs.h"
@@ -126,24 +127,6 @@ int files_set_metadata(struct inode *i, const char *metadata, size_t size);
 
 /* Whether metadata is well-formed and its names and values fit. */
 bool files_metadata_is_valid(const char *metadata, size_t size);
-
-/* ---- directories, one name after another ---- */
-
-struct files_cursor {
-    struct file *dir; /* counted */
-    uint64_t after;   /* the name that was given out last */
-    uint64_t end;     /* names from here on came after it began; 0: nobody knows */
-};
-
-struct files_name {
-    struct dir_emit emit;
-    char text[NAME_LENGTH_MAX + 1];
-    size_t length; /* 0: none */
-    uint64_t cookie, end;
-};
-
-/* False: there is none any more. */
-bool files_cursor_next(struct files_cursor *cursor, struct files_name *ret);
 
 /* ---- the questions ---- */
 

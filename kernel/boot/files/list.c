@@ -12,7 +12,7 @@ struct files_list {
     struct files_names names;
     size_t depth;  /* to be told */
     size_t opened; /* directories */
-    struct files_cursor levels[FILES_LIST_DEPTH_MAX];
+    struct cursor levels[FILES_LIST_DEPTH_MAX];
 };
 
 void files_list_free(struct files_list *l)
@@ -26,36 +26,6 @@ void files_list_free(struct files_list *l)
     free(l);
 }
 
-/* ---- a cursor ---- */
-
-static bool take_name(struct dir_emit *e, const char *name, size_t length, uint64_t ino _unused_,
-                      uint8_t d_type _unused_, uint64_t cookie)
-{
-    struct files_name *n = container_of(e, struct files_name, emit);
-    if (n->length > 0 || (n->end && cookie >= n->end))
-        return false;
-    if (length == 0 || length > NAME_LENGTH_MAX || !strcmp(name, ".") || !strcmp(name, ".."))
-        return true;
-    memcpy(n->text, name, length);
-    n->text[length] = '\0';
-    n->length = length;
-    n->cookie = cookie;
-    return true;
-}
-
-bool files_cursor_next(struct files_cursor *cursor, struct files_name *ret)
-{
-    const struct inode_ops *ops = cursor->dir->inode->ops;
-    *ret = (struct files_name){.emit = {.emit = take_name, .after = cursor->after},
-                               .end = cursor->end};
-    int r = ops->list ? ops->list(cursor->dir, &ret->emit) : dentry_list(cursor->dir, &ret->emit);
-    /* Without it a program that renames what is being read would be followed for ever. */
-    if (!ops->list && cursor->after == 0)
-        cursor->end = cursor->dir->path.dentry->next_seq;
-    cursor->after = ret->cookie;
-    return r == 0 && ret->length > 0;
-}
-
 /* ---- the walk ---- */
 
 static int open_directory(struct files_list *l, struct path p)
@@ -63,17 +33,17 @@ static int open_directory(struct files_list *l, struct path p)
     struct file *dir;
     int r = vfs_open_path(p, l->identity.cred, O_RDONLY | O_DIRECTORY, &dir);
     if (r == 0)
-        l->levels[l->opened++] = (struct files_cursor){.dir = dir};
+        l->levels[l->opened++] = (struct cursor){.dir = dir};
     return r;
 }
 
 /* What can't be looked at any more is left out: a program was quicker. */
 static void step(struct files_list *l)
 {
-    struct files_cursor *level = &l->levels[l->opened - 1];
-    struct files_name name;
+    struct cursor *level = &l->levels[l->opened - 1];
+    struct cursor_name name;
     struct path p;
-    if (!files_cursor_next(level, &name)) {
+    if (!cursor_next(level, &name)) {
         file_put(level->dir);
         l->opened--;
         return;

@@ -11,7 +11,7 @@
 #define STACK_MIN    16
 
 struct level {
-    struct files_cursor cursor;
+    struct cursor cursor;
     unsigned restarts;
 };
 
@@ -95,7 +95,7 @@ static int come_up(struct files_remove *r)
     }
     int error = d->unlinked ? 0 : vfs_rmdir(&base, name);
     if (error == -ENOTEMPTY && l->restarts++ < RESTARTS_MAX) {
-        l->cursor.after = l->cursor.end = 0;
+        cursor_rewind(&l->cursor);
         return 0;
     }
     file_put(l->cursor.dir);
@@ -106,9 +106,9 @@ static int come_up(struct files_remove *r)
 static int step(struct files_remove *r)
 {
     struct level *l = &r->levels[r->depth - 1];
-    struct files_name name;
+    struct cursor_name name;
     int error;
-    if (files_cursor_next(&l->cursor, &name)) {
+    if (cursor_next(&l->cursor, &name)) {
         const struct walk_base base = files_base(&r->identity, l->cursor.dir->path);
         error = remove_name(r, &base, name.text);
     } else {

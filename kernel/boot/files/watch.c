@@ -30,7 +30,7 @@ struct node {
     int wd;
     struct node *above; /* NULL: what was asked for */
     bool announces;     /* what is found in it is told */
-    struct files_cursor cursor;
+    struct cursor cursor;
     char *name;
 };
 
@@ -219,9 +219,9 @@ static void tell_loss(struct files_watch *w)
 static void scan_step(struct files_watch *w)
 {
     struct node *n = list_first(&w->unscanned, struct node, scan_link);
-    struct files_name name;
+    struct cursor_name name;
     struct path p;
-    if (!files_cursor_next(&n->cursor, &name)) {
+    if (!cursor_next(&n->cursor, &name)) {
         file_put(n->cursor.dir);
         n->cursor.dir = NULL;
         list_remove(&n->scan_link);
