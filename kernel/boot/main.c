@@ -184,7 +184,8 @@ static void enter_jail(const struct spec *spec)
         (spec->has_gateway && gateway_start() < 0))
         fail(STATUS_FAILED, "out of resources while starting");
     if (jail_close(&error) < 0 || (!is_own && tree_build(spec, &world, &error) < 0) ||
-        tree_add_authority(spec, &error) < 0 || tree_add_mounts(spec, &world, &error) < 0)
+        tree_add_authority(spec, &error) < 0 || tree_add_mounts(spec, &world, &error) < 0 ||
+        tree_add_agent(spec, &error) < 0)
         fail(STATUS_FAILED, error.text);
     if (adopt_init(init_host_pid) < 0)
         fail(STATUS_FAILED, "out of memory while starting");

@@ -197,7 +197,7 @@ static bool take_record(struct spec *s, const char *key, char *value)
         const char **to;
     } strings[] = {
         {"image", &s->image},       {"workdir", &s->workdir}, {"user", &s->user},
-        {"hostname", &s->hostname}, {"store", &s->store},
+        {"hostname", &s->hostname}, {"store", &s->store},     {"known_hosts", &s->known_hosts},
     };
     for (size_t i = 0; i < ARRAY_SIZE(strings); i++) {
         if (!strcmp(key, strings[i].key)) {

@@ -46,9 +46,10 @@ struct spec {
     struct spec_tmpfs *tmpfs;
     size_t tmpfs_count;
     bool tty, trace, null_input;
-    bool waits;       /* there is no main program: argc is 0 */
-    bool has_gateway; /* the channel is open: lib/base/gateway.h */
-    const char *ca;   /* certificate of the authority to trust, PEM; NULL: none */
+    bool waits;              /* there is no main program: argc is 0 */
+    bool has_gateway;        /* the channel is open: lib/base/gateway.h */
+    const char *known_hosts; /* there is an agent of SSH; for ssh_known_hosts; NULL: none */
+    const char *ca;          /* certificate of the authority to trust, PEM; NULL: none */
     uint32_t ca_subject_hash;
     uint32_t allow_missing; /* bits by enum seal_control */
     bool speculation_barriers;

@@ -2,11 +2,15 @@
 /* host calls: fstat fstatfs newfstatat */
 #include "kernel/boot/tree.h"
 
+#include "kernel/boot/user.h"
 #include "kernel/core/held.h"
 #include "kernel/core/kernel.h"
 #include "kernel/fs/filesystems.h"
 #include "kernel/fs/image/host.h"
+#include "kernel/fs/image/known_hosts.h"
 #include "kernel/fs/image/trust.h"
+#include "kernel/net/agent.h"
+#include "lib/base/gateway.h"
 
 #include <fcntl.h>
 #include <linux/magic.h>
@@ -179,6 +183,28 @@ int tree_add_authority(const struct spec *spec, struct setup_error *e)
         return 0;
     int r = image_trust_add(&trust, vfs_root_mount->super);
     return r < 0 ? setup_fail(e, -r, "certificates of the image") : 0;
+}
+
+/* Of a user who is not in the image the number is known when a program starts. */
+static void find_owner(const struct spec *spec, struct user *ret)
+{
+    struct path root = {vfs_root_mount, vfs_root_mount->root};
+    const struct walk_base base = {.root = root, .base = root, .cred = &cred_kernel};
+    if (user_find(&base, spec->user, ret) < 0)
+        *ret = (struct user){.uid = 0};
+}
+
+int tree_add_agent(const struct spec *spec, struct setup_error *e)
+{
+    struct user owner;
+    if (!spec->known_hosts)
+        return 0;
+    int r = image_known_hosts_add(spec->known_hosts, vfs_root_mount->super);
+    if (r < 0)
+        return setup_fail(e, -r, "known hosts of the image");
+    find_owner(spec, &owner);
+    r = agent_start(owner.uid, owner.gid);
+    return r < 0 ? setup_fail(e, -r, "the agent at %s", GATEWAY_AGENT_PATH) : 0;
 }
 
 int tree_add_mounts(const struct spec *spec, struct world *world, struct setup_error *e)

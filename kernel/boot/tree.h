@@ -16,5 +16,9 @@ int tree_build(const struct spec *spec, struct world *world, struct setup_error 
 /* Makes the image's programs trust the specification's authority, if it has one. */
 int tree_add_authority(const struct spec *spec, struct setup_error *e);
 
+/* Makes them know the SSH servers that the specification names, and gives them the agent for those.
+ * When all is mounted. */
+int tree_add_agent(const struct spec *spec, struct setup_error *e);
+
 /* What the specification mounts, in its order. */
 int tree_add_mounts(const struct spec *spec, struct world *world, struct setup_error *e);

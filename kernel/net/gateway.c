@@ -140,6 +140,12 @@ int gateway_resolve(struct gateway_request *r, uint8_t protocol, const uint8_t *
     return send_request(r, &m);
 }
 
+static void name_program(struct gateway_packet *p, const struct thread *t)
+{
+    if (t)
+        memcpy(p->program, t->name, strnlen(t->name, sizeof(p->program)));
+}
+
 int gateway_connect(struct gateway_request *r, uint8_t protocol, const struct inet_endpoint *to,
                     const struct thread *t)
 {
@@ -148,8 +154,19 @@ int gateway_connect(struct gateway_request *r, uint8_t protocol, const struct in
                                            .address = to->address,
                                            .port = to->port,
                                            .pid = t ? t->process->pid : 0}};
-    if (t)
-        memcpy(m.packet.program, t->name, strnlen(t->name, sizeof(m.packet.program)));
+    name_program(&m.packet, t);
+    return send_request(r, &m);
+}
+
+int gateway_ask_agent(struct gateway_request *r, uint32_t connection, const struct thread *t,
+                      const uint8_t *message, size_t size)
+{
+    struct gateway_message m = {.packet = {.type = GATEWAY_AGENT,
+                                           .connection = connection,
+                                           .data_size = (uint16_t)size,
+                                           .pid = t ? t->process->pid : 0}};
+    name_program(&m.packet, t);
+    memcpy(m.data, message, size);
     return send_request(r, &m);
 }
 
@@ -175,6 +192,12 @@ void gateway_close_datagrams(uint64_t id, uint64_t tx, uint64_t rx)
     struct gateway_message m = {
         .packet = {.type = GATEWAY_CLOSE, .id = id, .data_size = sizeof(counts)}};
     memcpy(m.data, &counts, sizeof(counts));
+    send_close(&m);
+}
+
+void gateway_end_agent(uint32_t connection)
+{
+    struct gateway_message m = {.packet = {.type = GATEWAY_AGENT_END, .connection = connection}};
     send_close(&m);
 }
 

@@ -49,6 +49,15 @@ int gateway_resolve(struct gateway_request *r, uint8_t protocol, const uint8_t *
 int gateway_connect(struct gateway_request *r, uint8_t protocol, const struct inet_endpoint *to,
                     const struct thread *t);
 
+/*
+ * What a program, t (NULL: it is gone), says to the agent of SSH on that connection; size is at
+ * most GATEWAY_AGENT_MAX. It is answered with as much.
+ */
+int gateway_ask_agent(struct gateway_request *r, uint32_t connection, const struct thread *t,
+                      const uint8_t *message, size_t size);
+/* The connection, on which something was asked, is closed. */
+void gateway_end_agent(uint32_t connection);
+
 /* r will not be done any more. Nothing happens when it is no request under way. */
 void gateway_cancel(struct gateway_request *r);
 

@@ -197,6 +197,31 @@ static int connect_datagram(struct socket *s, struct thread *t, const struct net
     return 0;
 }
 
+int unix_listen_at(const struct walk_base *base, const char *path, mode_t mode, size_t backlog,
+                   struct socket **ret)
+{
+    struct unix_socket *u = unix_new(SOCK_STREAM);
+    if (!u)
+        return socket_new_error(-ENOMEM);
+    int r = unix_bind_at(u, base, path, mode);
+    if (r < 0) {
+        socket_release(&u->socket);
+        return r;
+    }
+    u->socket.backlog = backlog;
+    u->socket.state = SOCKET_LISTENING;
+    *ret = &u->socket;
+    return 0;
+}
+
+struct socket *unix_take_connection(struct socket *listener)
+{
+    struct socket *connection = socket_accept_pop(listener);
+    if (connection)
+        waitq_wake(&unix_of(listener)->space, SOCKET_WRITABLE);
+    return connection;
+}
+
 static int unix_accept(struct socket *s, struct socket **ret)
 {
     if (s->type == SOCK_DGRAM)

@@ -53,6 +53,18 @@ int unix_find(const struct unix_socket *u, struct thread *t, const struct net_ad
               struct unix_socket **ret);
 void unix_fill_name(const struct unix_socket *u, struct net_address *ret);
 
+/*
+ * A stream socket of the kernel's own that listens at path, which is made with that mode; *ret is
+ * the caller's. unix_take_connection(): the end that no program has, the caller's; NULL: nobody
+ * waits. At the end of each: socket_release().
+ */
+int unix_listen_at(const struct walk_base *base, const char *path, mode_t mode, size_t backlog,
+                   struct socket **ret);
+struct socket *unix_take_connection(struct socket *listener);
+/* In unix_name.c, for that. */
+int unix_bind_at(struct unix_socket *u, const struct walk_base *base, const char *path,
+                 mode_t mode);
+
 /* unix.c */
 void unix_set_peer(struct unix_socket *u, struct unix_socket *peer); /* NULL: none */
 /* Datagrams: the queue of `to` is too long for one more from u. */

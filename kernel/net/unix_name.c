@@ -133,6 +133,27 @@ static void copy_path(const struct net_address *a, char path[UNIX_PATH_MAX + 1])
     path[size] = '\0';
 }
 
+int unix_bind_at(struct unix_socket *u, const struct walk_base *base, const char *path, mode_t mode)
+{
+    int r = vfs_mknod(base, path, S_IFSOCK | mode, 0);
+    if (r < 0)
+        return r == -EEXIST ? -EADDRINUSE : r;
+    struct unix_name *name = u->name ? NULL : name_new(path, strlen(path) + 1);
+    if (!name) {
+        vfs_unlink(base, path);
+        return u->name ? -EINVAL : -ENOMEM;
+    }
+    r = walk_path(base, path, 0, &u->path, NULL);
+    if (r < 0) {
+        unix_name_put(name);
+        vfs_unlink(base, path);
+        return r;
+    }
+    u->name = name;
+    u->path.dentry->inode->pipe = u;
+    return 0;
+}
+
 static int bind_path(struct unix_socket *u, struct thread *t, const char *path)
 {
     struct walk_base base;
@@ -140,23 +161,7 @@ static int bind_path(struct unix_socket *u, struct thread *t, const char *path)
     if (r < 0)
         return r;
     mode_t mode = u->socket.file ? u->socket.file->inode->mode & 07777 : 0777;
-    r = vfs_mknod(&base, path, S_IFSOCK | (mode & ~t->fs->umask), 0);
-    if (r < 0)
-        return r == -EEXIST ? -EADDRINUSE : r;
-    struct unix_name *name = u->name ? NULL : name_new(path, strlen(path) + 1);
-    if (!name) {
-        vfs_unlink(&base, path);
-        return u->name ? -EINVAL : -ENOMEM;
-    }
-    r = walk_path(&base, path, 0, &u->path, NULL);
-    if (r < 0) {
-        unix_name_put(name);
-        vfs_unlink(&base, path);
-        return r;
-    }
-    u->name = name;
-    u->path.dentry->inode->pipe = u;
-    return 0;
+    return unix_bind_at(u, &base, path, mode & ~t->fs->umask);
 }
 
 int unix_bind(struct socket *s, struct thread *t, const struct net_address *a)

@@ -18,6 +18,8 @@
  *   mount.guest=/path  then  mount.host=/path  mount.mode=ro|rw
  *   tmpfs=/path[:BYTES]             trace=1   (trace lines come as CONTROL_TRACE)
  *   gateway=0|1                     there is a gateway, and descriptor 8
+ *   known_hosts=TEXT                with a gateway: there is the agent of kernel/net/agent.h, and
+ *                                   TEXT is what clients of SSH find as ssh_known_hosts
  *   waits=1                         instead of arg: there is no main program; the sandbox lives
  *                                   until CONTROL_KILL, and programs come by CONTROL_EXEC
  *   known_hosts=TEXT                with a gateway: there is the agent of kernel/net/agent.h, and

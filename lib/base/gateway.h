@@ -8,6 +8,10 @@
  *                                   query; over TCP the answer may be longer
  *   ANSWER id, answer               gateway: always one
  *
+ *   AGENT id, connection, message   kernel: what a program says to the agent of SSH (lib/ssh),
+ *                                   without its size; the answer is an ANSWER
+ *   AGENT_END connection            kernel: that program has closed its connection
+ *
  *   CONNECT id, protocol,           kernel: a program wants to
  *           address, port, who
  *   CONNECTED id, error             gateway: it may not, or could not; or, error 0, a connected
@@ -61,12 +65,18 @@
 #define GATEWAY_SECRETS_FD 6
 #define GATEWAY_CONTROL_FD 7
 
-#define GATEWAY_VERSION         3
+#define GATEWAY_VERSION         4
 #define GATEWAY_OUTSTANDING_MAX 128
 #define GATEWAY_DATA_MAX        4096 /* bytes of a query, an answer, a certificate */
 #define GATEWAY_QUERY_MAX       512  /* of DNS (RFC 1035, 4.2.1) */
 #define GATEWAY_FLOWS_MAX       12288
-#define GATEWAY_PROGRAM_MAX     16 /* TASK_COMM_LEN */
+#define GATEWAY_PROGRAM_MAX     16   /* TASK_COMM_LEN */
+#define GATEWAY_AGENTS_MAX      16   /* connections to the agent of SSH, at once */
+#define GATEWAY_AGENT_MAX       4092 /* bytes of a message to it, or of its answer */
+
+/* Where programs have it: in SSH_AUTH_SOCK. */
+#define GATEWAY_AGENT_FOLDER "/run/glovebox"
+#define GATEWAY_AGENT_PATH   GATEWAY_AGENT_FOLDER "/ssh-agent"
 
 enum gateway_type {
     /* kernel -> gateway */
@@ -83,6 +93,9 @@ enum gateway_type {
     GATEWAY_FINISH,
     GATEWAY_RESET,
     GATEWAY_NETWORK,
+    /* kernel -> gateway */
+    GATEWAY_AGENT,
+    GATEWAY_AGENT_END,
 };
 
 struct gateway_packet {
@@ -97,7 +110,8 @@ struct gateway_packet {
     struct in6_addr address;           /* IPv4: a mapped one */
     int32_t pid;                       /* in the sandbox */
     char program[GATEWAY_PROGRAM_MAX]; /* a guest's bytes, not NUL-terminated when it is full */
-    uint32_t idle_s; /* after so long without a datagram the kernel is to close it */
+    uint32_t idle_s;     /* after so long without a datagram the kernel is to close it */
+    uint32_t connection; /* of AGENT and AGENT_END: a number that the kernel chooses, not 0 */
 };
 
 /* CLOSE of UDP: bytes of datagrams, as the kernel has counted. */
