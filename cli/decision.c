@@ -129,6 +129,20 @@ static void format_question(const json_t *line, char *ret, size_t size)
     snprintf(ret, size, "dns %s%s%.16s", text_of(line, "name", name), type[0] ? " " : "", type);
 }
 
+/* Of a signature: the host, and the key. */
+static void format_login(const json_t *line, char *ret, size_t size)
+{
+    char host[SHOWN], user[SHOWN], secret[SHOWN];
+    const json_t *value = json_array_get(json_object_get(line, "secrets"), 0);
+    const char *text = json_string_value(value);
+    secret[0] = '\0';
+    if (text)
+        text_line(text, strlen(text), secret, sizeof(secret));
+    text_of(line, "user", user);
+    snprintf(ret, size, "ssh %s%s%s by %s", user, user[0] ? "@" : "", text_of(line, "name", host),
+             secret[0] ? secret : "an unknown key");
+}
+
 static void format_what(const json_t *line, char *ret, size_t size)
 {
     if (is_event(line, "dns"))
@@ -137,6 +151,8 @@ static void format_what(const json_t *line, char *ret, size_t size)
         snprintf(ret, size, "generation %lld", (long long)number_of(line, "gen"));
     else if (is_event(line, "folded") || is_event(line, "lost"))
         snprintf(ret, size, "%lld more", (long long)number_of(line, "count"));
+    else if (is_event(line, "ssh"))
+        format_login(line, ret, size);
     else if (json_object_get(line, "method"))
         format_request(line, ret, size);
     else

@@ -5,6 +5,10 @@
 #include "lib/policy/compose.h"
 
 #include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+
+#define KNOWN_HOSTS_MAX_BYTES (4 << 20)
 
 static int no_memory(struct sandbox_error *e)
 {
@@ -32,6 +36,12 @@ int egress_option_secret(void *target, const char *value, struct sandbox_error *
     return strv_append(&o->secrets, value) < 0 ? no_memory(e) : 0;
 }
 
+int egress_option_known_hosts(void *target, const char *value, struct sandbox_error *e)
+{
+    struct run_options *o = target;
+    return take_file(&o->ssh_known_hosts, value, e);
+}
+
 int egress_option_policy(void *target, const char *value, struct sandbox_error *e)
 {
     struct run_options *o = target;
@@ -44,7 +54,7 @@ int egress_option_log(void *target, const char *value, struct sandbox_error *e)
     return take_file(&o->spec.egress_log, value, e);
 }
 
-static int read_policy(const char *path, struct buf *to, struct sandbox_error *e)
+static int read_file(const char *path, struct buf *to, struct sandbox_error *e)
 {
     char piece[65536];
     _cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
@@ -55,12 +65,38 @@ static int read_policy(const char *path, struct buf *to, struct sandbox_error *e
         return sandbox_error_set(e, -errno, "%s; check the path and its permissions",
                                  strerror(errno));
     if (to->failed)
-        return sandbox_error_set(e, -E2BIG, "more than %d KiB; make it shorter",
-                                 POLICY_DOCUMENT_MAX_BYTES / 1024);
+        return sandbox_error_set(e, -E2BIG, "more than %zu KiB; make it shorter",
+                                 to->max_bytes / 1024);
     return 0;
 }
 
-static int compose(const struct run_options *o, struct buf *to, struct sandbox_error *e)
+static bool is_for_ssh(const struct strv *secrets)
+{
+    for (size_t i = 0; i < secrets->count; i++) {
+        const char *source = strchr(secrets->items[i], '=');
+        if (source && !strncmp(source + 1, "ssh:", 4))
+            return true;
+    }
+    return false;
+}
+
+/* Without the option, who has no such file has no keys in it. */
+static int read_known_hosts(const struct run_options *o, struct buf *to, struct sandbox_error *e)
+{
+    char path[PATH_MAX];
+    const char *home = getenv("HOME");
+    if (o->ssh_known_hosts) {
+        int r = read_file(o->ssh_known_hosts, to, e);
+        return r < 0 ? sandbox_error_prefix(e, r, "--ssh-known-hosts %s", o->ssh_known_hosts) : 0;
+    }
+    if (!home || (size_t)snprintf(path, sizeof(path), "%s/.ssh/known_hosts", home) >= sizeof(path))
+        return 0;
+    int r = read_file(path, to, e);
+    return r < 0 && r != -ENOENT ? sandbox_error_prefix(e, r, "--secret: %s", path) : 0;
+}
+
+static int compose_with(const struct run_options *o, const char *known_hosts, struct buf *to,
+                        struct sandbox_error *e)
 {
     struct policy_error wrong;
     _cleanup_free_ char *folder = getcwd(NULL, 0);
@@ -70,6 +106,7 @@ static int compose(const struct run_options *o, struct buf *to, struct sandbox_e
         .secrets = (const char *const *)o->secrets.items,
         .secret_count = o->secrets.count,
         .folder = folder,
+        .known_hosts = known_hosts,
     };
     int r = policy_compose(&words, to, &wrong);
     if (r == 0)
@@ -78,9 +115,19 @@ static int compose(const struct run_options *o, struct buf *to, struct sandbox_e
     return sandbox_error_set(e, r, "--%s: %s", is_secret ? "secret" : "allow", wrong.text);
 }
 
+static int compose(const struct run_options *o, struct buf *to, struct sandbox_error *e)
+{
+    struct buf known_hosts = BUF_INIT(KNOWN_HOSTS_MAX_BYTES);
+    int r = is_for_ssh(&o->secrets) ? read_known_hosts(o, &known_hosts, e) : 0;
+    if (r == 0)
+        r = compose_with(o, known_hosts.data, to, e);
+    buf_done(&known_hosts);
+    return r;
+}
+
 static int set_policy(struct run_options *o, struct buf *text, struct sandbox_error *e)
 {
-    int r = o->policy ? read_policy(o->policy, text, e) : compose(o, text, e);
+    int r = o->policy ? read_file(o->policy, text, e) : compose(o, text, e);
     if (r < 0)
         return o->policy ? sandbox_error_prefix(e, r, "--policy %s", o->policy) : r;
     r = sandbox_spec_set_policy(&o->spec, text->data, text->size, e);
@@ -104,6 +151,12 @@ static int check_together(const struct run_options *o, struct sandbox_error *e)
         return sandbox_error_set(e, -EINVAL,
                                  "--secret: nothing can leave the sandbox, and a secret opens no "
                                  "host; add --allow HOST");
+    if (o->ssh_known_hosts && !is_for_ssh(&o->secrets))
+        return sandbox_error_set(
+            e, -EINVAL,
+            "--ssh-known-hosts: no secret is for SSH; add --secret "
+            "NAME=ssh:file:PATH@HOST, or leave it out; in a policy \"host_keys\" "
+            "says it");
     if (!is_open && o->spec.egress_log)
         return sandbox_error_set(e, -EINVAL,
                                  "--egress-log: nothing can leave the sandbox; add --allow or "

@@ -15,8 +15,13 @@
      egress_option_allow}, \
     {"secret", 0, "NAME=SOURCE@HOST[,...]", \
      "let requests to HOST use a secret whose value stays\n" \
-     "outside; SOURCE is env:VARIABLE, file:PATH, cmd:COMMAND", \
+     "outside; SOURCE is env:VARIABLE, file:PATH, cmd:COMMAND,\n" \
+     "or ssh: and one of these, for a key that logs in there", \
      egress_option_secret}, \
+    {"ssh-known-hosts", 0, "FILE", \
+     "where the servers of secrets ssh:SOURCE have their keys;\n" \
+     "default ~/.ssh/known_hosts", \
+     egress_option_known_hosts}, \
     {"policy", 0, "FILE", "let it connect to what a policy document allows", \
      egress_option_policy}, \
     {"egress-log", 0, "FILE", \
@@ -27,6 +32,7 @@
 
 int egress_option_allow(void *target, const char *value, struct sandbox_error *e);
 int egress_option_secret(void *target, const char *value, struct sandbox_error *e);
+int egress_option_known_hosts(void *target, const char *value, struct sandbox_error *e);
 int egress_option_policy(void *target, const char *value, struct sandbox_error *e);
 int egress_option_log(void *target, const char *value, struct sandbox_error *e);
 

@@ -161,7 +161,11 @@ static struct policy *parse_secret(const char *text, struct sandbox_error *e)
     struct policy_error wrong;
     struct policy *p = NULL;
     _cleanup_free_ char *folder = getcwd(NULL, 0);
-    buf_printf(&word, "%s@secret.invalid", text);
+    /* What it is for is known too. */
+    const char *source = strstr(text, "=ssh:");
+    int name_size = source ? (int)(source - text) : 0;
+    buf_printf(&word, "%.*s%s%s@secret.invalid", name_size, text, source ? "=" : "",
+               source ? source + strlen("=ssh:") : text);
     const struct policy_words words = {
         .secrets = (const char *const[]){word.data}, .secret_count = 1, .folder = folder};
     int r = word.failed ? -E2BIG : policy_compose(&words, &json, &wrong);

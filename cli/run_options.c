@@ -244,6 +244,7 @@ void run_options_done(struct run_options *o)
     strv_done(&o->env);
     strv_done(&o->allow);
     strv_done(&o->secrets);
+    free(o->ssh_known_hosts);
     free(o->policy);
     free(o->trace);
 }

@@ -15,6 +15,7 @@ struct run_options {
     char *trace;               /* file, or "-"; NULL: none */
     struct strv allow;         /* of --allow */
     struct strv secrets;       /* of --secret: where values come from */
+    char *ssh_known_hosts;     /* where the keys of servers are; NULL: ~/.ssh/known_hosts */
     char *policy;              /* file; NULL: none */
     struct limit_layer limits; /* of the command line; spec has what is in force */
     bool json, for_model, raw, help, version;

@@ -3,6 +3,7 @@
 
 #include "gateway/flows.h"
 #include "gateway/questions.h"
+#include "gateway/ssh_agent.h"
 #include "gateway/trust.h"
 
 #include <poll.h>
@@ -159,6 +160,13 @@ static void take_message(const struct gateway_message *m)
         return;
     case GATEWAY_CLOSE:
         take_close(m);
+        return;
+    case GATEWAY_AGENT:
+        begin_request(&m->packet);
+        ssh_agent_take(&m->packet, m->data);
+        return;
+    case GATEWAY_AGENT_END:
+        ssh_agent_forget(m->packet.connection);
         return;
     default:
         gateway_fail("the kernel sent a message of type %u", m->packet.type);

@@ -3,6 +3,7 @@
 
 #include "gateway/flows.h"
 #include "gateway/log.h"
+#include "gateway/ssh_agent.h"
 #include "gateway/trust.h"
 #include "lib/base/buf.h"
 #include "lib/base/update.h"
@@ -238,6 +239,8 @@ static void set_secret(const struct update_packet *p, int fd)
     struct secret_error e;
     struct secrets *next;
     int r = renew(fd, &next, &e);
+    if (r == 0 && (r = ssh_agent_renew(next, &e)) < 0)
+        secrets_put(next);
     if (r == 0) {
         secrets_put(gateway.secrets);
         gateway.secrets = next;

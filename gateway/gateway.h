@@ -12,6 +12,7 @@
  *   watch.c      what the loop waits for
  *   route.c      whether IPv6 leads anywhere
  *   names.c      look-ups; which names this sandbox was given for which address
+ *   ssh_agent.c  signatures by keys that programs don't have
  *   log.c        the decision log, and lines for people
  *   control.c    decisions out to the starter, a new policy in
  *

@@ -180,6 +180,13 @@ static void set_request(json_t *o, const struct exchange_record *r)
     json_object_set_new(o, "guest_rx", json_integer((json_int_t)r->guest_rx));
 }
 
+static void set_login(json_t *o, const struct log_login *l)
+{
+    set_text(o, "user", l->user);
+    if (l->secret)
+        json_object_set_new(o, "secrets", json_pack("[s]", l->secret));
+}
+
 /* What the policy wants to have. */
 static bool is_wanted(const struct log_entry *e)
 {
@@ -205,7 +212,7 @@ void log_write(const struct log_entry *e)
         return;
     if (e->flow)
         json_object_set_new(o, "flow", json_integer((json_int_t)e->flow));
-    if (strcmp(e->event, "dns"))
+    if (strcmp(e->event, "dns") && !e->login)
         json_object_set_new(o, "proto", json_string(e->protocol == POLICY_UDP ? "udp" : "tcp"));
     set_address(o, "dst", e->address);
     if (e->port)
@@ -226,6 +233,8 @@ void log_write(const struct log_entry *e)
     set_text(o, "program", e->program);
     if (e->request)
         set_request(o, e->request);
+    if (e->login)
+        set_login(o, e->login);
     if (e->has_counts) {
         json_object_set_new(o, "guest_tx", json_integer((json_int_t)e->guest_tx));
         json_object_set_new(o, "guest_rx", json_integer((json_int_t)e->guest_rx));
@@ -253,7 +262,10 @@ void log_denial(const struct log_entry *e, const char *words)
         policy_address_print(e->address, address);
     text_line(e->name ? e->name : "", e->name ? strlen(e->name) : 0, name, sizeof(name));
     const char *over = e->protocol == POLICY_UDP ? "UDP to " : "";
-    if (e->address && e->name)
+    if (e->login)
+        snprintf(what, sizeof(what), "a signature for SSH by %s%s%s",
+                 e->login->secret ? e->login->secret : "any key", name[0] ? ", for " : "", name);
+    else if (e->address && e->name)
         snprintf(what, sizeof(what), "%s%s:%u (%s)", over, address, e->port, name);
     else if (e->address)
         snprintf(what, sizeof(what), "%s%s:%u", over, address, e->port);

@@ -16,10 +16,15 @@
 /* Before the seal. */
 void log_start(void);
 
+/* Of an event "ssh". */
+struct log_login {
+    const char *secret, *user; /* user: a guest's bytes */
+};
+
 /* What a line is about; NULL, 0 and a negative error: not known, left out. */
 struct log_entry {
     enum policy_protocol protocol; /* of a flow */
-    const char *event;             /* "dns", "connect", "request", "close" */
+    const char *event;             /* "dns", "connect", "request", "close", "ssh" */
     uint64_t flow;
     const char *name; /* canonical, or a guest's bytes */
     const char *dns_type;
@@ -35,6 +40,7 @@ struct log_entry {
     bool has_counts;
     uint64_t guest_tx, guest_rx;
     const struct exchange_record *request;
+    const struct log_login *login;
     int64_t since_ns; /* for "ms"; 0: none */
 };
 

@@ -11,6 +11,7 @@
 #include "gateway/names.h"
 #include "gateway/route.h"
 #include "gateway/seal.h"
+#include "gateway/ssh_agent.h"
 #include "gateway/trust.h"
 #include "gateway/watch.h"
 #include "lib/base/buf.h"
@@ -215,6 +216,7 @@ static void start(int count, char **words)
     int r = gateway_seal(&why);
     if (r < 0)
         gateway_fail("%s: %s", why, strerror(-r));
+    ssh_agent_start();
 }
 
 /* ---- the loop ---- */
@@ -255,6 +257,7 @@ int main(int count, char **words)
     flows_end();
     log_end();
     names_end();
+    ssh_agent_end();
     secrets_put(gateway.secrets);
     control_end();
     policy_free(gateway.policy);

@@ -39,7 +39,9 @@ void trust_begin_anew(void)
 /* Whether TLS may end here by this document. */
 static bool verifies_servers(const struct policy_document *d)
 {
-    bool verifies = d->tls.mode == POLICY_TLS_TERMINATE || d->secret_count > 0;
+    bool verifies = d->tls.mode == POLICY_TLS_TERMINATE;
+    for (size_t i = 0; i < d->secret_count; i++)
+        verifies |= d->secrets[i].use != POLICY_SECRET_SSH;
     for (size_t i = 0; i < d->rule_count; i++) {
         const struct policy_rule *r = &d->rules[i];
         verifies |= r->tls == POLICY_TLS_TERMINATE || r->http || r->transform_count > 0;

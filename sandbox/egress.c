@@ -6,6 +6,8 @@
 
 #include <stdio.h>
 
+#define KNOWN_HOSTS_MAX_BYTES (512 * 1024)
+
 int egress_check(const struct policy_document *d, struct sandbox_error *e)
 {
     struct policy_error wrong;
@@ -29,6 +31,21 @@ static void describe(const struct policy_document *d, char *ret, size_t size)
         snprintf(ret + n, size - (size_t)n, ", only watched");
 }
 
+static int make_known_hosts(const struct policy_document *d, char **ret, struct sandbox_error *e)
+{
+    struct buf b = BUF_INIT(KNOWN_HOSTS_MAX_BYTES);
+    if (!policy_has_ssh(d))
+        return 0;
+    if (policy_write_known_hosts(d, &b) < 0) {
+        buf_done(&b);
+        return sandbox_error_set(e, -E2BIG,
+                                 "the hosts and \"host_keys\" of its secrets for SSH are too many; "
+                                 "leave some out");
+    }
+    *ret = b.data;
+    return 0;
+}
+
 int sandbox_spec_set_policy(struct sandbox_spec *s, const char *json, size_t size,
                             struct sandbox_error *e)
 {
@@ -39,15 +56,22 @@ int sandbox_spec_set_policy(struct sandbox_spec *s, const char *json, size_t siz
     const struct policy_document *d = policy_get_document(p);
     int r = egress_check(d, e);
     bool installs_ca = d->tls.installs_ca;
+    char *known_hosts = NULL;
+    if (r == 0)
+        r = make_known_hosts(d, &known_hosts, e);
     describe(d, s->policy_words, sizeof(s->policy_words));
     policy_free(p);
     if (r < 0)
         return r;
     char *copy = strndup(json, size);
-    if (!copy)
+    if (!copy) {
+        free(known_hosts);
         return sandbox_error_set(e, -ENOMEM, "out of memory; free some and try again");
+    }
     free(s->policy);
+    free(s->known_hosts);
     s->policy = copy;
+    s->known_hosts = known_hosts;
     s->installs_ca = installs_ca;
     return 0;
 }

@@ -2,6 +2,7 @@
 #include "sandbox/spec.h"
 
 #include "lib/base/control.h"
+#include "lib/base/gateway.h"
 #include "lib/base/trust.h"
 #include "lib/seal/report.h"
 #include "sandbox/secrets.h"
@@ -50,6 +51,7 @@ void sandbox_spec_done(struct sandbox_spec *s)
     if (s->policy)
         explicit_bzero(s->policy, strlen(s->policy)); /* a secret may be in it word for word */
     free(s->policy);
+    free(s->known_hosts);
     sandbox_secrets_free(s->secrets);
     free(s->egress_log);
     strv_done(&s->exempt);
@@ -408,6 +410,13 @@ static void append_authority(const struct sandbox_spec *s, struct buf *b)
     }
 }
 
+static void append_agent(const struct sandbox_spec *s, struct buf *b)
+{
+    append_record(b, "known_hosts", s->known_hosts);
+    if (!has_variable(&s->env, "SSH_AUTH_SOCK"))
+        append_record(b, "env", "SSH_AUTH_SOCK=" GATEWAY_AGENT_PATH);
+}
+
 int sandbox_spec_write(const struct sandbox_spec *s, const struct sandbox_controls *controls,
                        struct buf *b, struct sandbox_error *e)
 {
@@ -438,6 +447,8 @@ int sandbox_spec_write(const struct sandbox_spec *s, const struct sandbox_contro
         append_number(b, "null_input", 1);
     if (s->policy)
         append_number(b, "gateway", 1);
+    if (s->known_hosts)
+        append_agent(s, b);
     if (s->ca)
         append_authority(s, b);
     if (s->trace)

@@ -48,6 +48,7 @@ struct sandbox_spec {
     struct strv exempt;          /* networks that the operator exempts from the policy's floor */
     char *egress_log;            /* file to append the gateway's decisions to, or NULL */
     char policy_words[96];       /* "deny by default, 3 rules" */
+    char *known_hosts;           /* of a policy that has keys for SSH; NULL: it has none */
     bool installs_ca;            /* the policy lets its programs trust the gateway's authority */
     const struct sandbox_ca *ca; /* the authority that they trust, borrowed, or NULL */
     bool waits;                  /* there is no main program: args are empty, others come */

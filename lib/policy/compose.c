@@ -161,7 +161,7 @@ static int add_secrets(json_t *secrets, const struct policy_words *words, struct
 {
     int result = 0;
     for (size_t i = 0; i < words->secret_count && result == 0; i++)
-        result = compose_secret(secrets, words->secrets[i], words->folder, e);
+        result = compose_secret(secrets, words->secrets[i], words, e);
     return result;
 }
 

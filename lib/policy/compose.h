@@ -15,6 +15,7 @@ struct policy_words {
     const char *const *secrets;
     size_t secret_count;
     const char *folder; /* what names of files are relative to; NULL: they have to be absolute */
+    const char *known_hosts; /* the text of a file of known_hosts(5); NULL: there is none */
 };
 
 /*
@@ -32,7 +33,9 @@ struct policy_words {
  *
  * a secret of that name, whose placeholder is in the variable NAME: [A-Z_][A-Z0-9_]*. The hosts
  * begin behind the last '@'. SOURCE is env:VARIABLE, file:PATH or cmd:COMMAND, which is for sh(1).
- * METHOD may be "*": any; a '*' in PATH stands for any bytes. It opens none of its hosts.
+ * METHOD may be "*": any; a '*' in PATH stands for any bytes. It opens none of its hosts. With
+ * "ssh:" before SOURCE it is a key that logs in there by SSH as "git"; METHOD and PATH are not for
+ * that. The keys of its hosts are those of known_hosts.
  *
  * 0; -EINVAL and e, which quotes the entry, its pointer "/rules" or "/secrets"; -ENOMEM. json is
  * best a BUF_INIT(POLICY_DOCUMENT_MAX_BYTES).

@@ -5,9 +5,13 @@
  */
 #include "lib/policy/compose_secret.h"
 
+#include "lib/ssh/known_hosts.h"
+
 #include <stdio.h>
 
 #define WORD_MAX_BYTES 8192
+#define HOST_MAX_BYTES 253
+#define KNOWN_KEYS_MAX 16
 #define SHAPE          "NAME=SOURCE@HOST[,HOST...][:PORT][:METHOD PATH]"
 
 struct piece {
@@ -119,7 +123,8 @@ static json_t *make_source(struct piece source, const char *folder, const char *
     if (skip(&source, "cmd:"))
         return json_pack("{s:[s, s, o]}", "exec", "/bin/sh", "-c",
                          json_stringn(source.text, source.size));
-    *ret_why = "its source is none of env:VARIABLE, file:PATH and cmd:COMMAND; write " SHAPE;
+    *ret_why = "its source is none of env:VARIABLE, file:PATH and cmd:COMMAND, with ssh: before "
+               "it for a key; write " SHAPE;
     return NULL;
 }
 
@@ -144,14 +149,64 @@ static json_t *make_allow(const struct pieces *p)
     return allow;
 }
 
-/* NULL: no memory, or *ret_why. */
-static json_t *make_secret(const struct pieces *p, const char *folder, const char **ret_why)
+/* Of all hosts of p; what is twice there is once enough. NULL: no memory, or *ret_why. */
+static json_t *make_host_keys(const struct pieces *p, const char *file, const char **ret_why)
 {
-    json_t *source = make_source(p->source, folder, ret_why);
+    struct ssh_known_key found[KNOWN_KEYS_MAX];
+    char host[HOST_MAX_BYTES + 1], name[HOST_MAX_BYTES + 16];
+    uint16_t port = p->port.text ? (uint16_t)strtoul(p->port.text, NULL, 10) : 22;
+    json_t *list = json_array();
+    for (const char *at = p->hosts.text, *end = at + p->hosts.size; list && at < end;) {
+        const char *comma = memchr(at, ',', (size_t)(end - at));
+        const char *next = comma ? comma : end;
+        snprintf(host, sizeof(host), "%.*s", (int)(next - at), at);
+        for (char *c = host; *c; c++)
+            *c = *c >= 'A' && *c <= 'Z' ? (char)(*c | 0x20) : *c; /* as names are hashed */
+        ssh_known_host_name(host, port, name, sizeof(name));
+        size_t count =
+            file ? ssh_known_hosts_find(file, strlen(file), name, found, KNOWN_KEYS_MAX) : 0;
+        if (count == 0) {
+            *ret_why = "the known hosts have no key of one of its hosts; add what ssh-keyscan(1) "
+                       "prints once you have compared it, or give --ssh-known-hosts FILE";
+            json_decref(list);
+            return NULL;
+        }
+        for (size_t i = 0; i < count; i++)
+            json_array_append_new(list, json_stringn(found[i].text, found[i].size));
+        at = next + 1;
+    }
+    return list;
+}
+
+static json_t *make_ssh(const struct pieces *p, const struct policy_words *words,
+                        const char **ret_why)
+{
+    if (p->methods.text) {
+        *ret_why = "it has METHOD and PATH, and is for SSH; leave them out";
+        return NULL;
+    }
+    json_t *keys = make_host_keys(p, words->known_hosts, ret_why);
+    return keys ? json_pack("{s:o}", "host_keys", keys) : NULL;
+}
+
+/* NULL: no memory, or *ret_why. */
+static json_t *make_secret(const struct pieces *p, const struct policy_words *words,
+                           const char **ret_why)
+{
+    struct piece from = p->source;
+    bool is_ssh = skip(&from, "ssh:");
+    json_t *source = make_source(from, words->folder, ret_why);
     if (!source)
         return NULL;
-    return json_pack("{s:o, s:[o], s:o}", "source", source, "env",
-                     json_stringn(p->name.text, p->name.size), "allow", make_allow(p));
+    if (!is_ssh)
+        return json_pack("{s:o, s:[o], s:o}", "source", source, "env",
+                         json_stringn(p->name.text, p->name.size), "allow", make_allow(p));
+    json_t *ssh = make_ssh(p, words, ret_why);
+    if (!ssh) {
+        json_decref(source);
+        return NULL;
+    }
+    return json_pack("{s:o, s:o, s:o}", "source", source, "ssh", ssh, "allow", make_allow(p));
 }
 
 static int check_secret(const char *name, json_t *secret, const char *word, struct policy_error *e)
@@ -162,7 +217,8 @@ static int check_secret(const char *name, json_t *secret, const char *word, stru
     return result;
 }
 
-int compose_secret(json_t *secrets, const char *word, const char *folder, struct policy_error *e)
+int compose_secret(json_t *secrets, const char *word, const struct policy_words *words,
+                   struct policy_error *e)
 {
     struct pieces p;
     size_t size = strlen(word);
@@ -175,7 +231,7 @@ int compose_secret(json_t *secrets, const char *word, const char *folder, struct
         why = split(word, &p);
     if (why)
         return compose_refuse(e, word, size, why);
-    json_t *secret = make_secret(&p, folder, &why);
+    json_t *secret = make_secret(&p, words, &why);
     if (!secret)
         return why ? compose_refuse(e, word, size, why) : -ENOMEM;
     _cleanup_free_ char *name = strndup(p.name.text, p.name.size);

@@ -4,8 +4,8 @@
  */
 #pragma once
 
+#include "lib/policy/compose.h"
 #include "lib/policy/json_text.h"
-#include "lib/policy/policy.h"
 
 /* -EINVAL, and e says "ENTRY: REASON". */
 int compose_refuse(struct policy_error *e, const char *entry, size_t size, const char *reason);
@@ -19,4 +19,5 @@ bool compose_is_utf8(const char *text, size_t size);
 int compose_check(json_t *document, const char *entry, size_t size, struct policy_error *e);
 
 /* Adds the secret that word describes to an object of secrets. 0, -EINVAL and e, -ENOMEM. */
-int compose_secret(json_t *secrets, const char *word, const char *folder, struct policy_error *e);
+int compose_secret(json_t *secrets, const char *word, const struct policy_words *words,
+                   struct policy_error *e);

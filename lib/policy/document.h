@@ -6,6 +6,7 @@
  */
 #pragma once
 
+#include "lib/base/buf.h"
 #include "lib/policy/policy.h"
 
 #define POLICY_PATTERN_MAX_BYTES 256 /* of text patterns */
@@ -179,6 +180,7 @@ enum policy_secret_use {
     POLICY_SECRET_IS_FILLED_IN, /* into requests, in place of its placeholder */
     POLICY_SECRET_SIGNS,        /* requests: "sign" */
     POLICY_SECRET_POSTGRES,     /* logs in to a PostgreSQL server: "postgres" */
+    POLICY_SECRET_SSH,          /* logs in by SSH: "ssh" */
 };
 
 /* "sign": the secret is the secret access key. */
@@ -193,11 +195,26 @@ struct policy_postgres {
     bool has_tls;                /* false: "tls": "off" */
 };
 
+/* A public key of a server. */
+struct policy_host_key {
+    const char *text; /* "TYPE BASE64" */
+    const uint8_t *blob;
+    size_t blob_size;
+};
+
+/* "ssh": the secret is a private key. Its hosts are names in full, its ports single ones. */
+struct policy_ssh {
+    const char *user;
+    const struct policy_host_key *host_keys;
+    size_t host_key_count;
+};
+
 struct policy_secret {
     const char *name;
     enum policy_secret_use use;
     struct policy_aws aws;           /* of SIGNS */
     struct policy_postgres postgres; /* of POSTGRES */
+    struct policy_ssh ssh;           /* of SSH */
     enum policy_secret_source source;
     const char *const *source_words; /* EXEC: the command; others: one word */
     size_t source_word_count;
@@ -293,6 +310,12 @@ bool policy_secret_is_for(const struct policy_secret *secret, const char *name, 
 /* The first secret that logs in to a PostgreSQL server there. NULL: none does. */
 const struct policy_secret *policy_find_postgres(const struct policy_document *d, const char *name,
                                                  uint16_t port);
+
+/* Whether a secret logs in by SSH: then programs have an agent. */
+bool policy_has_ssh(const struct policy_document *d);
+
+/* Appends the hosts of such secrets as lines of a known_hosts file (sshd(8)). 0 or -ENOMEM. */
+int policy_write_known_hosts(const struct policy_document *d, struct buf *b);
 
 /* Whether one of patterns matches name, which is canonical. */
 bool policy_patterns_match(const struct policy_patterns *patterns, const char *name);

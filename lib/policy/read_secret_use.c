@@ -14,11 +14,12 @@ static const struct use {
     const char *field;
     enum policy_secret_use use;
     struct policy_port_range port; /* where none is given */
-    bool is_for_requests;
+    bool is_for_requests, has_placeholder;
     int (*read)(struct reader *r, json_t *value, struct policy_secret *secret);
 } uses[] = {
-    {"sign", POLICY_SECRET_SIGNS, {443, 443}, true, read_sign},
-    {"postgres", POLICY_SECRET_POSTGRES, {5432, 5432}, false, read_postgres},
+    {"sign", POLICY_SECRET_SIGNS, {443, 443}, true, true, read_sign},
+    {"postgres", POLICY_SECRET_POSTGRES, {5432, 5432}, false, true, read_postgres},
+    {"ssh", POLICY_SECRET_SSH, {22, 22}, false, false, reader_take_ssh},
 };
 
 static int read_sign(struct reader *r, json_t *value, struct policy_secret *secret)
@@ -59,10 +60,23 @@ static int refuse_field(struct reader *r, json_t *object, const char *field, con
     return reader_fail(r, "has no meaning in a secret with \"%s\"; leave it out", use);
 }
 
+/* What says something about a placeholder, or a value that programs may see. */
+static int refuse_placeholder(struct reader *r, json_t *value, const struct use *use)
+{
+    static const char *const fields[] = {"placeholder", "env", "on_violation", "passthrough_hosts",
+                                         "scrub"};
+    int result = 0;
+    for (size_t i = 0; i < ARRAY_SIZE(fields) && result == 0; i++)
+        result = refuse_field(r, value, fields[i], use->field);
+    return result;
+}
+
 /* What says something about requests, or about filling in. */
 static int refuse_others(struct reader *r, json_t *value, const struct use *use)
 {
     int result = refuse_field(r, value, "inject", use->field);
+    if (result == 0 && !use->has_placeholder)
+        result = refuse_placeholder(r, value, use);
     json_t *allow = json_object_get(value, "allow");
     if (result < 0 || use->is_for_requests)
         return result;
@@ -80,17 +94,17 @@ static int refuse_others(struct reader *r, json_t *value, const struct use *use)
 static int take_use(struct reader *r, json_t *value, const struct use *use,
                     struct policy_secret *secret)
 {
-    size_t before = reader_enter(r, use->field);
-    int result = use->read(r, json_object_get(value, use->field), secret);
-    if (result < 0)
-        return result;
-    reader_leave(r, before);
     secret->use = use->use;
     secret->in_headers = secret->in_basic = false;
     if (!json_object_get(json_object_get(value, "allow"), "ports")) {
         secret->ports = &use->port;
         secret->port_count = 1;
     }
+    size_t before = reader_enter(r, use->field);
+    int result = use->read(r, json_object_get(value, use->field), secret);
+    if (result < 0)
+        return result;
+    reader_leave(r, before);
     return refuse_others(r, value, use);
 }
 

@@ -227,6 +227,7 @@ static const struct reader_field secret_fields[] = {
     READER_FIELD(policy_secret, scrub, reader_choice, reader_scrub_words),
     {"sign", read_later, 0, NULL, false},
     {"postgres", read_later, 0, NULL, false},
+    {"ssh", read_later, 0, NULL, false},
     {0},
 };
 

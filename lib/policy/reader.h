@@ -113,6 +113,7 @@ extern reader_function reader_dns, reader_tls, reader_limits, reader_log, reader
 extern reader_function reader_secrets, reader_upstream;
 /* What a secret is for; value is the whole secret, and all else of it is read. */
 int reader_take_secret_use(struct reader *r, json_t *value, struct policy_secret *secret);
+int reader_take_ssh(struct reader *r, json_t *value, struct policy_secret *secret);
 /* When all secrets are read. */
 int reader_check_secret_uses(struct reader *r, const struct policy_document *d);
 extern reader_function reader_phases, reader_rule_phases; /* into the whole struct */

@@ -46,6 +46,14 @@ static bool is_same_source(const struct policy_secret *a, const struct policy_se
            are_same_texts(a->env, a->env_count, b->env, b->env_count);
 }
 
+static bool are_same_logins(const struct policy_ssh *a, const struct policy_ssh *b)
+{
+    bool is_same = is_same_text(a->user, b->user) && a->host_key_count == b->host_key_count;
+    for (size_t i = 0; is_same && i < a->host_key_count; i++)
+        is_same = is_same_text(a->host_keys[i].text, b->host_keys[i].text);
+    return is_same;
+}
+
 static bool is_same_use(const struct policy_secret *a, const struct policy_secret *b)
 {
     return are_same_patterns(&a->hosts, &b->hosts) &&
@@ -61,7 +69,7 @@ static bool is_same_use(const struct policy_secret *a, const struct policy_secre
            is_same_text(a->aws.session_token_ref, b->aws.session_token_ref) &&
            is_same_text(a->postgres.user, b->postgres.user) &&
            is_same_text(a->postgres.database, b->postgres.database) &&
-           a->postgres.has_tls == b->postgres.has_tls;
+           a->postgres.has_tls == b->postgres.has_tls && are_same_logins(&a->ssh, &b->ssh);
 }
 
 static bool have_same_secrets(const struct policy_document *a, const struct policy_document *b)

@@ -102,7 +102,8 @@ static int check_value(const struct secret_value *v, const struct policy_secret 
                       "the placeholder is not %d to %d letters, digits, '_', '-' and '.'; write "
                       "another one",
                       PLACEHOLDER_MIN_BYTES, PLACEHOLDER_MAX_BYTES);
-    return check_bytes(v, e);
+    /* A key is many lines, and is filled in nowhere: who uses it reads it. */
+    return p->use == POLICY_SECRET_SSH ? 0 : check_bytes(v, e);
 }
 
 static bool has_part(const char *whole, size_t size, const char *part, size_t part_size)

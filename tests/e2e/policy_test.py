@@ -311,7 +311,10 @@ FULL = {
                 "S": {"source": {"env": "S"}, "allow": {"hosts": ["a.test"]},
                       "sign": {"type": "aws_sigv4", "access_key_id_ref": "K", "session_token_ref": "K"}},
                 "P": {"source": {"env": "P"}, "allow": {"hosts": ["a.test"]},
-                      "postgres": {"user": "u", "database": "d", "tls": "off"}}},
+                      "postgres": {"user": "u", "database": "d", "tls": "off"}},
+                "H": {"source": {"env": "H"}, "allow": {"hosts": ["a.test"]},
+                      "ssh": {"user": "u", "host_keys": [
+                          "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIDx5RTl0Dt3GFpT1zb2zLGFv0xQv2P9T8oLQ8mVgq1Zs"]}}},
     "upstream": {"type": "http", "address": "p.test:80", "username": "u", "password_ref": "p", "no_proxy": ["*"],
                  "resolve": "local"},
     "limits": {"max_flows": 1, "max_new_per_s": 1, "max_udp_peers": 1, "bytes_up": 0, "bytes_down": None, "rate_up": 1,

@@ -82,7 +82,7 @@ static bool compose(void)
                                           "B=file:b@a.test,b.test"};
     struct policy_error e;
     struct buf json = BUF_INIT(POLICY_DOCUMENT_MAX_BYTES);
-    int r = policy_compose(&(struct policy_words){words, 2, secrets, 2, "/tmp"}, &json, &e);
+    int r = policy_compose(&(struct policy_words){words, 2, secrets, 2, "/tmp", NULL}, &json, &e);
     if (r < 0)
         EXPECT_TRUE(e.text[0] && strstr(e.text, "; "));
     buf_done(&json);
