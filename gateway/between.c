@@ -19,6 +19,7 @@
 #include "gateway/budget.h"
 #include "gateway/channel.h"
 
+#include <netinet/tcp.h>
 #include <stdio.h>
 #include <sys/socket.h>
 
@@ -461,9 +462,18 @@ void between_begin(struct flow *f)
     between_run(b);
 }
 
+void between_send_at_once(const struct between *b)
+{
+    const int on = 1;
+    if (b->flow->peer.fd >= 0)
+        setsockopt(b->flow->peer.fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
+}
+
 void between_connected(struct between *b)
 {
     b->flow->peer.ready = on_peer;
+    if (b->relay)
+        between_send_at_once(b);
     if (b->stage == DIALLING)
         between_hand_over(b);
     else if (b->relay)

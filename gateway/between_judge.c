@@ -156,6 +156,7 @@ static void begin_relay(struct between *b, const struct relay_setup *setup)
         flow_cut(b->flow);
         return;
     }
+    between_send_at_once(b);
     b->stage = RELAYING;
     flight_done(&b->flight);
     flight_init(&b->flight);

@@ -40,6 +40,9 @@ struct between {
 /* All that can be done now. Afterwards b may be gone. */
 void between_run(struct between *b);
 
+/* Of a relay, which writes what is complete: to hold it back would stop who waits for a window. */
+void between_send_at_once(const struct between *b);
+
 /* ---- between_judge.c: each may cut the flow ---- */
 
 /* The first bytes are there. */

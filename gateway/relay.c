@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "gateway/relay.h"
 
+#include "gateway/requests.h"
 #include "gateway/trust.h"
+#include "lib/tls/hello.h"
 #include "lib/tls/session.h"
 
 #include <stdio.h>
@@ -10,7 +12,7 @@
 #define HELD_BYTES  (4 * PIECE_BYTES) /* plain text that the other side does not take yet */
 
 enum step {
-    PEER_IS_WANTED, /* by exchange, or by the caller */
+    PEER_IS_WANTED, /* by the requests, or by the caller */
     GREETING,       /* the peer's handshake goes on */
     RELAYING,
 };
@@ -29,10 +31,12 @@ struct relay {
     char name[POLICY_NAME_MAX_BYTES + 1];
     char trouble[256];
     enum step step;
-    struct exchange *exchange; /* NULL: raw, or not yet */
+    struct requests *requests; /* NULL: raw, or not yet */
     struct postgres *postgres; /* until it is open; then it is raw */
     struct side guest, peer;
     struct buf first; /* until there is who takes it */
+    /* Of TLS: the versions of HTTP that the program's hello offers. */
+    bool guest_has_http1, guest_has_http2;
     bool is_broken;
     int64_t greeting_until_ns;
 };
@@ -47,7 +51,7 @@ void relay_free(struct relay *r)
 {
     if (!r)
         return;
-    exchange_free(r->exchange);
+    requests_free(r->requests);
     postgres_free(r->postgres);
     set_out(&r->guest);
     set_out(&r->peer);
@@ -55,7 +59,7 @@ void relay_free(struct relay *r)
     free(r);
 }
 
-static bool start_exchange(struct relay *r)
+static bool start_requests(struct relay *r, bool is_http2)
 {
     const struct exchange_setup setup = {
         .evidence = r->setup.evidence,
@@ -65,8 +69,21 @@ static bool start_exchange(struct relay *r)
         .context = r->setup.context,
         .log = r->setup.log,
     };
-    r->exchange = exchange_new(&setup);
-    return r->exchange;
+    r->requests = requests_new(&setup, is_http2);
+    return r->requests;
+}
+
+/* What can't be read is left to TLS to refuse. */
+static void read_hello(struct relay *r)
+{
+    struct tls_hello_parser p;
+    size_t taken;
+    tls_hello_init(&p);
+    if (tls_hello_take(&p, r->first.data, r->first.size, &taken) == TLS_HELLO_DONE) {
+        r->guest_has_http1 = p.hello.protocols_size == 0 || tls_hello_offers(&p.hello, "http/1.1");
+        r->guest_has_http2 = tls_hello_offers(&p.hello, "h2");
+    }
+    tls_hello_done(&p);
 }
 
 static struct relay *begin_postgres(struct relay *r, const void *first, size_t size)
@@ -95,10 +112,12 @@ struct relay *relay_new(const struct relay_setup *setup, const void *first, size
     r->first = BUF_INIT(size);
     snprintf(r->name, sizeof(r->name), "%s", setup->name);
     struct buf *to = setup->is_tls ? &r->first : &r->guest.plain;
-    if (buf_append(to, first, size) < 0 || (!setup->is_tls && !start_exchange(r))) {
+    if (buf_append(to, first, size) < 0 || (!setup->is_tls && !start_requests(r, false))) {
         relay_free(r);
         return NULL;
     }
+    if (setup->is_tls)
+        read_hello(r);
     if (!setup->is_tls)
         r->step = RELAYING;
     else if (setup->dialled)
@@ -108,7 +127,8 @@ struct relay *relay_new(const struct relay_setup *setup, const void *first, size
 
 const char *relay_name(const struct relay *r)
 {
-    return r->exchange && !r->setup.is_tls ? exchange_name(r->exchange) : r->name;
+    return r->requests && !r->setup.is_tls ? exchange_name(requests_exchange(r->requests))
+                                           : r->name;
 }
 
 const char *relay_trouble(const struct relay *r)
@@ -122,18 +142,30 @@ enum exchange_dial relay_wants_peer(const struct relay *r)
         return r->step == PEER_IS_WANTED ? EXCHANGE_DIAL_NAME : EXCHANGE_DIAL_NOTHING;
     if (r->postgres)
         return postgres_wants_server(r->postgres) ? EXCHANGE_DIAL_NAME : EXCHANGE_DIAL_NOTHING;
-    return r->exchange ? exchange_wants_server(r->exchange) : EXCHANGE_DIAL_NOTHING;
+    return r->requests ? exchange_wants_server(requests_exchange(r->requests))
+                       : EXCHANGE_DIAL_NOTHING;
 }
 
 /* ---- TLS begins ---- */
+
+/* The version that the server chose; or, for the answer that there is none, that which the program
+ * understands. */
+static bool is_http2(const struct relay *r)
+{
+    if (r->trouble[0])
+        return r->guest_has_http2 && !r->guest_has_http1 && !r->setup.is_raw;
+    return tls_session_is_http2(r->peer.tls);
+}
 
 /* The peer is who it has to be, or there is an answer that says why not. */
 static void greet_guest(struct relay *r)
 {
     size_t taken;
+    bool with_http2 = is_http2(r);
     r->step = RELAYING;
-    r->guest.tls = tls_session_accept(trust_authority(), r->name, trust_now_s());
-    if (!r->guest.tls || (!(r->setup.is_raw && !r->trouble[0]) && !start_exchange(r))) {
+    r->guest.tls = with_http2 ? tls_session_accept_http2(trust_authority(), r->name, trust_now_s())
+                              : tls_session_accept(trust_authority(), r->name, trust_now_s());
+    if (!r->guest.tls || (!(r->setup.is_raw && !r->trouble[0]) && !start_requests(r, with_http2))) {
         r->is_broken = true;
         return;
     }
@@ -150,7 +182,7 @@ void relay_connected(struct relay *r, const struct in6_addr *address)
         return;
     }
     if (!r->setup.is_tls) {
-        exchange_dialled(r->exchange, address);
+        exchange_dialled(requests_exchange(r->requests), address);
         return;
     }
     r->step = GREETING;
@@ -160,9 +192,11 @@ void relay_connected(struct relay *r, const struct in6_addr *address)
         relay_failed(r, "upstream_tls", "this machine has no roots; install ca-certificates");
         return;
     }
-    r->peer.tls =
-        tls_session_resume(trust_roots(), trust_tickets(), r->name, r->setup.evidence->port,
-                           gateway.document->tls.min_version, trust_now_s());
+    const struct tls_server server = {.name = r->name,
+                                      .port = r->setup.evidence->port,
+                                      .min_version = gateway.document->tls.min_version,
+                                      .offers_http2 = r->guest_has_http2 && !r->setup.is_raw};
+    r->peer.tls = tls_session_resume(trust_roots(), trust_tickets(), &server, trust_now_s());
     if (!r->peer.tls)
         relay_failed(r, "upstream_tls", strerror(errno));
 }
@@ -177,8 +211,8 @@ void relay_failed(struct relay *r, const char *reason, const char *words)
     }
     if (r->setup.is_tls && r->step != RELAYING)
         greet_guest(r);
-    if (r->exchange)
-        exchange_server_failed(r->exchange, reason, words);
+    if (r->requests)
+        requests_server_failed(r->requests, reason, words);
     else
         r->is_broken = true;
 }
@@ -327,12 +361,12 @@ static bool encrypt(struct side *s, struct buf *out, size_t limit)
     return tls_session_move_pending(s->tls, out) == 0;
 }
 
-static bool exchange_step(struct relay *r)
+static bool requests_step(struct relay *r)
 {
-    struct exchange *x = r->exchange;
-    size_t a = exchange_from_guest(x, r->guest.plain.data, r->guest.plain.size);
+    struct requests *x = r->requests;
+    size_t a = requests_from_guest(x, r->guest.plain.data, r->guest.plain.size);
     buf_consume(&r->guest.plain, a);
-    size_t b = exchange_from_server(x, r->peer.plain.data, r->peer.plain.size);
+    size_t b = requests_from_server(x, r->peer.plain.data, r->peer.plain.size);
     buf_consume(&r->peer.plain, b);
     return a + b > 0;
 }
@@ -342,15 +376,15 @@ static void tell_ends(struct relay *r)
     enum tls_progress guest = progress_of(&r->guest), peer = progress_of(&r->peer);
     if (guest >= TLS_CLOSED && r->guest.plain.size == 0 && !r->guest.told_end) {
         r->guest.told_end = true;
-        exchange_guest_ended(r->exchange);
+        requests_guest_ended(r->requests);
     }
     if (peer < TLS_CLOSED || r->peer.plain.size > 0 || r->peer.told_end)
         return;
     r->peer.told_end = true;
     if (peer == TLS_CLOSED)
-        exchange_server_ended(r->exchange);
+        requests_server_ended(r->requests);
     else
-        exchange_server_failed(r->exchange, "upstream_tls", "the server's connection broke off");
+        requests_server_failed(r->requests, "upstream_tls", "the server's connection broke off");
 }
 
 /* Says close_notify, once all that goes before it is written. */
@@ -363,15 +397,15 @@ static void close_side(struct side *s, enum exchange_end end, const struct buf *
         tls_session_close(s->tls);
 }
 
-static bool relay_exchange(struct relay *r, struct buf *to_guest, struct buf *to_peer, size_t limit)
+static bool relay_requests(struct relay *r, struct buf *to_guest, struct buf *to_peer, size_t limit)
 {
-    struct exchange *x = r->exchange;
-    bool has_moved = exchange_step(r);
+    struct requests *x = r->requests;
+    bool has_moved = requests_step(r);
     tell_ends(r);
-    has_moved |= give(&r->peer, exchange_to_server(x), to_peer, limit);
-    has_moved |= give(&r->guest, exchange_to_guest(x), to_guest, limit);
-    close_side(&r->peer, exchange_server_end(x), exchange_to_server(x));
-    close_side(&r->guest, exchange_guest_end(x), exchange_to_guest(x));
+    has_moved |= give(&r->peer, requests_to_server(x), to_peer, limit);
+    has_moved |= give(&r->guest, requests_to_guest(x), to_guest, limit);
+    close_side(&r->peer, requests_server_end(x), requests_to_server(x));
+    close_side(&r->guest, requests_guest_end(x), requests_to_guest(x));
     return has_moved;
 }
 
@@ -427,7 +461,7 @@ void relay_run(struct relay *r, struct buf *to_guest, struct buf *to_peer, size_
     while (has_moved && !r->is_broken) {
         has_moved = decrypt(&r->guest) | decrypt(&r->peer);
         if (r->step == RELAYING)
-            has_moved |= r->exchange ? relay_exchange(r, to_guest, to_peer, limit)
+            has_moved |= r->requests ? relay_requests(r, to_guest, to_peer, limit)
                                      : relay_raw(r, to_guest, to_peer, limit);
         has_moved |= encrypt(&r->guest, to_guest, limit);
         has_moved |= encrypt(&r->peer, to_peer, limit);
@@ -453,13 +487,13 @@ enum exchange_end relay_guest_end(const struct relay *r)
         return end_of_postgres(r);
     if (r->step != RELAYING)
         return EXCHANGE_OPEN;
-    if (!r->exchange)
+    if (!r->requests)
         return end_of_raw(&r->guest);
     /* A handshake that failed has its alert to send; nobody is there to be answered. */
     if (progress_of(&r->guest) == TLS_FAILED)
         return is_drained(&r->guest) ? EXCHANGE_CLOSE : EXCHANGE_OPEN;
-    bool is_sent = exchange_to_guest(r->exchange)->size == 0 && is_drained(&r->guest);
-    enum exchange_end end = exchange_guest_end(r->exchange);
+    bool is_sent = requests_to_guest(r->requests)->size == 0 && is_drained(&r->guest);
+    enum exchange_end end = requests_guest_end(r->requests);
     return is_sent || end == EXCHANGE_RESET ? end : EXCHANGE_OPEN;
 }
 
@@ -471,10 +505,10 @@ enum exchange_end relay_peer_end(const struct relay *r)
         return end_of_postgres(r);
     if (r->step != RELAYING)
         return EXCHANGE_OPEN;
-    if (!r->exchange)
+    if (!r->requests)
         return end_of_raw(&r->peer);
-    bool is_sent = exchange_to_server(r->exchange)->size == 0 && is_drained(&r->peer);
-    enum exchange_end end = exchange_server_end(r->exchange);
+    bool is_sent = requests_to_server(r->requests)->size == 0 && is_drained(&r->peer);
+    enum exchange_end end = requests_server_end(r->requests);
     return is_sent || end == EXCHANGE_RESET ? end : EXCHANGE_OPEN;
 }
 
@@ -484,7 +518,7 @@ int64_t relay_deadline_ns(const struct relay *r)
         return r->greeting_until_ns;
     if (r->postgres)
         return postgres_deadline_ns(r->postgres);
-    return r->exchange ? exchange_deadline_ns(r->exchange) : INT64_MAX;
+    return r->requests ? requests_deadline_ns(r->requests) : INT64_MAX;
 }
 
 void relay_expire(struct relay *r)
@@ -493,6 +527,6 @@ void relay_expire(struct relay *r)
         postgres_expire(r->postgres);
     else if (r->step == GREETING)
         relay_failed(r, "upstream_tls", "the server did not finish the TLS handshake in time");
-    else if (r->exchange)
-        exchange_expire(r->exchange);
+    else if (r->requests)
+        requests_expire(r->requests);
 }

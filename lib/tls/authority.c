@@ -6,7 +6,7 @@
 
 #include <openssl/evp.h>
 
-#define PROTOCOL "http/1.1"
+#define PROTOCOL "http/1.1" /* where no other is wanted */
 
 struct leaf {
     struct list in_use; /* in leaves, the last used first */

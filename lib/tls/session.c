@@ -7,7 +7,9 @@
 #include <openssl/err.h>
 #include <openssl/x509v3.h>
 
-#define PROTOCOL         "http/1.1"
+/* In the form of a list (RFC 7301, 3.1), the one that is liked better in front. */
+#define HTTP_1_1         "\x08http/1.1"
+#define HTTP_2           "\x02h2"
 #define PLAIN_MAX_BYTES  16384 /* of what a record protects (RFC 8446, 5.1) */
 #define RECORD_OVERHEAD  256   /* and more than that is never added (5.2) */
 #define ALERT_RECORD     21
@@ -29,6 +31,7 @@ struct tls_session {
     enum tls_progress progress;
     struct buf in, out;
     bool is_server, has_written, has_ended;
+    bool is_http2;   /* a server's: what it agrees to */
     int write_error; /* -E2BIG: there was more to answer than a peer that does not read is owed */
     bool is_untrusted;
     char error[ERROR_MAX_BYTES];
@@ -150,7 +153,7 @@ static const char *reason_text(int reason)
     case SSL_R_VERSION_TOO_LOW:
         return "no version of TLS that both speak is new enough";
     case SSL_R_NO_APPLICATION_PROTOCOL:
-        return "of the protocols that it offers (ALPN) none is http/1.1";
+        return "of the protocols that it offers (ALPN) none is spoken here and by the server";
     case SSL_R_NO_SHARED_CIPHER:
     case SSL_R_NO_SUITABLE_SIGNATURE_ALGORITHM:
     case SSL_R_NO_SUITABLE_KEY_SHARE:
@@ -262,6 +265,12 @@ struct tls_session *tls_session_accept_postgres(struct tls_authority *a, const c
     return accept_for(a, name, now_s, "postgresql");
 }
 
+struct tls_session *tls_session_accept_http2(struct tls_authority *a, const char *name,
+                                             int64_t now_s)
+{
+    return accept_for(a, name, now_s, "h2");
+}
+
 static bool expect_identity(SSL *ssl, const struct tls_identity *identity)
 {
     X509_VERIFY_PARAM *verify = SSL_get0_param(ssl);
@@ -274,14 +283,15 @@ static bool expect_identity(SSL *ssl, const struct tls_identity *identity)
            X509_VERIFY_PARAM_set1_host(verify, identity->name, 0);
 }
 
-static bool prepare_client(SSL *ssl, const struct tls_identity *identity, unsigned min_version,
-                           int64_t now_s)
+static bool prepare_client(SSL *ssl, const struct tls_identity *identity,
+                           const struct tls_server *server, int64_t now_s)
 {
-    static const uint8_t protocols[] = "\x08" PROTOCOL;
+    const char *protocols = server->offers_http2 ? HTTP_2 HTTP_1_1 : HTTP_1_1;
     X509_VERIFY_PARAM_set_time(SSL_get0_param(ssl), now_s);
-    return expect_identity(ssl, identity) && SSL_set_min_proto_version(ssl, (int)min_version) &&
+    return expect_identity(ssl, identity) &&
+           SSL_set_min_proto_version(ssl, (int)server->min_version) &&
            /* 0 is success, here alone. */
-           SSL_set_alpn_protos(ssl, protocols, sizeof(protocols) - 1) == 0;
+           SSL_set_alpn_protos(ssl, (const uint8_t *)protocols, (unsigned)strlen(protocols)) == 0;
 }
 
 /* ---- sessions that are continued ---- */
@@ -363,21 +373,21 @@ static void shake_hands(struct tls_session *s);
 struct tls_session *tls_session_connect(const struct tls_roots *roots, const char *name,
                                         unsigned min_version, int64_t now_s)
 {
-    return tls_session_resume(roots, NULL, name, 0, min_version, now_s);
+    const struct tls_server server = {.name = name, .min_version = min_version};
+    return tls_session_resume(roots, NULL, &server, now_s);
 }
 
 struct tls_session *tls_session_resume(const struct tls_roots *roots, struct tls_tickets *tickets,
-                                       const char *name, uint16_t port, unsigned min_version,
-                                       int64_t now_s)
+                                       const struct tls_server *server, int64_t now_s)
 {
     struct tls_identity identity;
-    if (!tls_identity_parse(name, &identity)) {
+    if (!tls_identity_parse(server->name, &identity)) {
         errno = EINVAL;
         return NULL;
     }
     ERR_clear_error();
     SSL *ssl = tls_roots_new_client(roots);
-    if (ssl && !prepare_client(ssl, &identity, min_version, now_s)) {
+    if (ssl && !prepare_client(ssl, &identity, server, now_s)) {
         SSL_free(ssl);
         ssl = NULL;
     }
@@ -385,7 +395,7 @@ struct tls_session *tls_session_resume(const struct tls_roots *roots, struct tls
     if (!s)
         return NULL;
     if (tickets)
-        resume(s, tickets, name, port, now_s);
+        resume(s, tickets, server->name, server->port, now_s);
     shake_hands(s);
     return s;
 }
@@ -402,7 +412,8 @@ struct tls_session *tls_session_connect_postgres(const struct tls_roots *roots, 
     }
     ERR_clear_error();
     SSL *ssl = tls_roots_new_client(roots);
-    if (ssl && (!prepare_client(ssl, &identity, min_version, now_s) ||
+    const struct tls_server server = {.name = name, .min_version = min_version};
+    if (ssl && (!prepare_client(ssl, &identity, &server, now_s) ||
                 SSL_set_alpn_protos(ssl, protocols, sizeof(protocols) - 1) != 0)) {
         SSL_free(ssl);
         ssl = NULL;
@@ -597,13 +608,21 @@ bool tls_session_is_untrusted(const struct tls_session *s)
     return s->is_untrusted;
 }
 
+/* Of those that were offered: OpenSSL has checked what a server answered. */
+bool tls_session_is_http2(const struct tls_session *s)
+{
+    const unsigned char *name;
+    unsigned size;
+    SSL_get0_alpn_selected(s->ssl, &name, &size);
+    return size == 2;
+}
+
 const char *tls_session_protocol(const struct tls_session *s)
 {
     const unsigned char *name;
     unsigned size;
     SSL_get0_alpn_selected(s->ssl, &name, &size);
-    /* Nothing else was offered to servers, or chosen for programs. */
-    return size > 0 ? PROTOCOL : "";
+    return size == 0 ? "" : size == 2 ? "h2" : size == 8 ? "http/1.1" : "postgresql";
 }
 
 unsigned tls_session_version(const struct tls_session *s)

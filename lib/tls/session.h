@@ -16,12 +16,12 @@
  *
  * Protocol: TLS 1.2 and 1.3. No renegotiation (asking for it is answered with no_renegotiation), no
  * compression, no early data either way (RFC 8446, 8: it can be replayed), no client certificates.
- * Key updates of TLS 1.3 are followed. ALPN is "http/1.1":
+ * Key updates of TLS 1.3 are followed. ALPN is "http/1.1", or "h2" where the caller says so:
  *   - a program that offers protocols without it is refused with no_application_protocol(120), as
  *     RFC 7301, 3.2 wants it. With no answer instead, a program that speaks only "h2" would send
  *     HTTP/2 to a reader of HTTP/1.1 and get an error that says nothing, or wait.
- *   - a server is offered it; one that answers with another has failed, one that does not answer
- *     has not.
+ *   - a server is offered "http/1.1", behind "h2" if it may choose; one that answers with another
+ *     has failed, one that does not answer has not.
  * Programs can resume their sessions: tickets are sealed with keys of the authority's process, and
  * good for the same name only. Towards servers sessions are resumed where the caller keeps tickets
  * (tickets.h); each other connection is verified.
@@ -86,6 +86,10 @@ struct tls_session;
  */
 struct tls_session *tls_session_accept(struct tls_authority *a, const char *name, int64_t now_s);
 
+/* The same, and what is agreed on is HTTP/2. */
+struct tls_session *tls_session_accept_http2(struct tls_authority *a, const char *name,
+                                             int64_t now_s);
+
 /*
  * name: what the server is asked for (SNI, unless it is an address) and what its certificate must
  * be for, in its subjectAltName (RFC 6125; a wildcard stands for one label). min_version:
@@ -97,14 +101,20 @@ struct tls_session *tls_session_accept(struct tls_authority *a, const char *name
 struct tls_session *tls_session_connect(const struct tls_roots *roots, const char *name,
                                         unsigned min_version, int64_t now_s);
 
+struct tls_server {
+    const char *name; /* and the port, by which its tickets are found */
+    uint16_t port;
+    unsigned min_version;
+    bool offers_http2; /* it may choose */
+};
+
 /*
  * The same, and a session that tickets have for this name and port is continued, if the server
  * wants to: then it has been verified before, not longer ago than tickets.h says. What tickets the
- * server gives are kept there. tickets: borrowed for as long as the session lives.
+ * server gives are kept there. tickets: borrowed for as long as the session lives; NULL: none.
  */
 struct tls_session *tls_session_resume(const struct tls_roots *roots, struct tls_tickets *tickets,
-                                       const char *name, uint16_t port, unsigned min_version,
-                                       int64_t now_s);
+                                       const struct tls_server *server, int64_t now_s);
 
 /*
  * The same for PostgreSQL in place of HTTP: its ALPN is "postgresql" (which servers before 17 don't
@@ -183,6 +193,7 @@ bool tls_session_is_untrusted(const struct tls_session *s);
 /* After the handshake: the protocol (ALPN) that both agreed on, or ""; the version, TLS_VERSION_*;
  * whether it continued an earlier session. */
 const char *tls_session_protocol(const struct tls_session *s);
+bool tls_session_is_http2(const struct tls_session *s);
 unsigned tls_session_version(const struct tls_session *s);
 bool tls_session_was_resumed(const struct tls_session *s);
 

@@ -11,6 +11,7 @@ import http.server
 import json
 import mimetypes
 import os
+import shutil
 import socket
 import socketserver
 import struct
@@ -29,6 +30,7 @@ MACHINE, ROUTER = "45.32.0.1", "45.32.0.2"
 RESOLVER, GOOD, EVIL, OTHER = "45.33.32.53", "45.33.32.10", "45.33.32.66", "45.33.32.20"
 MACHINE6, ROUTER6 = "2a0f:5707::1", "2a0f:5707::2"
 GOOD6, EVIL6, DEAD6 = "2a0f:5708::10", "2a0f:5708::66", "2a0f:5708::99"
+HTTP2_PORT = 8446
 BIG = bytes(range(251)) * 33500  # 8 MiB and a bit
 
 libc = ctypes.CDLL(None, use_errno=True)
@@ -38,6 +40,11 @@ def veth_is_there():
     """Whether this machine lets us make what the rest stands on, tried in a child's own namespace."""
     return subprocess.run(["unshare", "-n", "ip", "link", "add", "out", "type", "veth", "peer", "name", "inet"],
                           capture_output=True, check=False).returncode == 0
+
+
+def http2_is_there():
+    """What its server is made of."""
+    return shutil.which("node")
 
 
 def check(result):
@@ -310,6 +317,13 @@ def serve6():
     threading.Thread(target=echo_datagrams, args=(GOOD6, 7), daemon=True).start()
 
 
+def serve_http2(folder):
+    script = os.path.join(os.path.dirname(os.path.abspath(__file__)), "internet_http2.js")
+    process = subprocess.Popen(["node", script, folder, GOOD, str(HTTP2_PORT)], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE)
+    process.stdout.readline()
+    return process
+
+
 def serve(folder, has_v6):
     internet_tls.make_certificates(folder)
     Web.folder = folder
@@ -340,10 +354,13 @@ def serve(folder, has_v6):
         threading.Thread(target=echo_datagrams, args=(host, port), daemon=True).start()
     if has_v6:
         serve6()
+    http2 = serve_http2(folder) if http2_is_there() else None
     print("ready", flush=True)
     for line in sys.stdin:
         with lock:
             print(json.dumps({"said\n": said, "asked\n": asked}.get(line, counts)), flush=True)
+    if http2:
+        http2.kill()
 
 
 # ---- this machine's end ----

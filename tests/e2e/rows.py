@@ -144,9 +144,7 @@ UNTESTED = {
     "F7": "what an allowed place learns from requests is out of scope",
     "G19": "nothing is shared: a program's connection has one of its own to the server",
     "G21": "secrets are not taken out of the answers that make them",
-    "G23": "HTTP/2 is not spoken",
     "G25": "secrets are those of the start; a policy that changes them is refused (J9)",
-    "H3": "HTTP/2 is not spoken",
     "I9": "sandboxes are not paused",
 }
 

@@ -152,7 +152,7 @@ TEST(application_protocols)
             EXPECT_EQ(tls_session_progress(session), TLS_FAILED);
             EXPECT_STR(tls_session_error(session),
                        "TLS with the program: of the protocols that it offers (ALPN) none is "
-                       "http/1.1");
+                       "spoken here and by the server");
         }
         disconnect();
         end();

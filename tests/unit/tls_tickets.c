@@ -46,7 +46,9 @@ static enum verdict connect_to(SSL_CTX *context, const char *name, uint16_t port
 {
     struct peer peer;
     enum verdict verdict = UNTRUSTED;
-    struct tls_session *s = tls_session_resume(roots, tickets, name, port, TLS_VERSION_1_2, now_s);
+    struct tls_session *s = tls_session_resume(
+        roots, tickets,
+        &(struct tls_server){.name = name, .port = port, .min_version = TLS_VERSION_1_2}, now_s);
     ASSERT_TRUE(s);
     peer_init(&peer, context, true, NULL);
     shake(s, &peer, WHOLE);

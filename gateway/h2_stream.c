@@ -1,0 +1,352 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * A stream: of the program's, and from when its request was allowed also one of the server's. It
+ * lives until both are over. What came and can't go on yet waits in `in`; as a window is opened
+ * again only for what the exchange has taken, that is bounded by the window.
+ */
+#include "gateway/h2_parts.h"
+#include "lib/http/body.h"
+
+#include <stdio.h>
+
+#define LINES_MORE_BYTES 1024 /* of a head as lines, besides its fields */
+
+struct h2_stream *h2_stream_new(struct h2 *h, int32_t id)
+{
+    /* Those that were reset may still have to be reset on the other side. */
+    if (h->stream_count >= (size_t)2 * H2_STREAMS_MAX)
+        return NULL;
+    struct h2_stream *s = calloc(1, sizeof(*s));
+    if (!s)
+        return NULL;
+    s->h2 = h;
+    s->guest.id = id;
+    s->guest.is_open = true;
+    s->guest.in = BUF_INIT(H2_GUEST_WINDOW);
+    s->server.in = BUF_INIT(H2_SERVER_WINDOW);
+    s->guest.trailer = s->server.trailer = BUF_INIT(HTTP_TRAILER_MAX_BYTES + LINES_MORE_BYTES);
+    s->guest.out_trailer = s->server.out_trailer =
+        BUF_INIT(HTTP_TRAILER_MAX_BYTES + LINES_MORE_BYTES);
+    list_append(&h->streams, &s->link);
+    h->stream_count++;
+    h->active_ns = gateway_now_ns();
+    return s;
+}
+
+static void half_done(struct h2_half *half)
+{
+    buf_done(&half->in);
+    buf_done(&half->trailer);
+    buf_done(&half->out_trailer);
+}
+
+/* A request whose head was refused before it was one is in the log, too. */
+static void note_unread(struct h2_stream *s)
+{
+    const struct exchange_record r = {.reason = "malformed"};
+    if (!s->exchange && s->h2->setup.log)
+        s->h2->setup.log(s->h2->setup.context, &r);
+}
+
+void h2_stream_free(struct h2_stream *s)
+{
+    note_unread(s);
+    list_remove(&s->link);
+    s->h2->stream_count--;
+    s->h2->active_ns = gateway_now_ns();
+    exchange_free(s->exchange);
+    half_done(&s->guest);
+    half_done(&s->server);
+    free(s);
+}
+
+bool h2_stream_is_over(const struct h2_stream *s)
+{
+    return !s->guest.is_open && !s->server.is_open;
+}
+
+static struct buf *out_of(struct h2_stream *s, const struct h2_side *side)
+{
+    return side->is_guest ? exchange_to_guest(s->exchange) : exchange_to_server(s->exchange);
+}
+
+static void reset(struct h2_stream *s, struct h2_side *side, uint32_t code)
+{
+    struct h2_half *half = h2_half_of(s, side);
+    if (!half->is_open || half->is_reset)
+        return;
+    half->is_reset = true;
+    nghttp2_submit_rst_stream(side->session, NGHTTP2_FLAG_NONE, half->id, code);
+}
+
+/* So much was taken: as much may be sent. */
+static void consume(struct h2_side *side, const struct h2_half *half, size_t size)
+{
+    if (size == 0 || !side->session)
+        return;
+    nghttp2_session_consume_connection(side->session, size);
+    if (half->is_open)
+        nghttp2_session_consume_stream(side->session, half->id, size);
+}
+
+/* ---- heads ---- */
+
+static bool begin_exchange(struct h2_stream *s)
+{
+    struct h2 *h = s->h2;
+    struct exchange_setup setup = h->setup;
+    setup.wire = &h2_wire;
+    setup.stream = s;
+    s->exchange = exchange_new(&setup);
+    if (s->exchange && h->is_lost)
+        exchange_server_failed(s->exchange, h->lost_reason, h->lost_words);
+    return s->exchange;
+}
+
+static struct buf lines_buf(void)
+{
+    return BUF_INIT(2 * gateway.document->limits.header_bytes + LINES_MORE_BYTES);
+}
+
+void h2_stream_request(struct h2_stream *s, const struct h2_head *head, bool ends)
+{
+    struct buf lines = lines_buf();
+    struct h2_refusal refusal;
+    const struct buf *method = &head->texts[H2_METHOD];
+    if (!begin_exchange(s)) {
+        reset(s, &s->h2->guest, NGHTTP2_INTERNAL_ERROR);
+        return;
+    }
+    s->is_head = method->size > 0 && !strcmp(method->data, "HEAD");
+    s->takes_trailers = head->takes_trailers;
+    s->is_hidden = head->is_hidden;
+    s->guest.has_ended = ends;
+    if (h2_head_write_request(head, ends, &lines, &refusal))
+        exchange_from_guest(s->exchange, lines.data, lines.size);
+    else
+        exchange_refuse_head(s->exchange, refusal.status, refusal.reason, refusal.words);
+    buf_done(&lines);
+}
+
+void h2_stream_response(struct h2_stream *s, const struct h2_head *head, bool ends)
+{
+    struct buf lines = lines_buf();
+    s->hides_response = head->is_hidden;
+    s->server.has_ended = ends;
+    if (h2_head_write_response(head, ends, s->is_head, &lines))
+        exchange_from_server(s->exchange, lines.data, lines.size);
+    else
+        exchange_server_failed(s->exchange, "upstream", "its response's head is none, or too long");
+    buf_done(&lines);
+}
+
+void h2_stream_trailer(struct h2_stream *s, struct h2_side *side, const struct h2_head *head)
+{
+    struct h2_half *half = h2_half_of(s, side);
+    half->has_ended = true;
+    if (!h2_head_write_trailer(head, &half->trailer) && s->exchange) {
+        /* One that can't be read: an empty line less is none that is whole. */
+        buf_reset(&half->trailer);
+        buf_append_str(&half->trailer, "\r");
+    }
+}
+
+/* ---- content in ---- */
+
+static size_t give(struct h2_stream *s, const struct h2_side *side, const char *data, size_t size)
+{
+    return side->is_guest ? exchange_from_guest(s->exchange, data, size)
+                          : exchange_from_server(s->exchange, data, size);
+}
+
+void h2_stream_content(struct h2_stream *s, struct h2_side *side, const char *data, size_t size)
+{
+    struct h2_half *half = h2_half_of(s, side);
+    size_t taken = half->in.size == 0 && s->exchange ? give(s, side, data, size) : 0;
+    consume(side, half, taken);
+    if (taken < size && buf_append(&half->in, data + taken, size - taken) < 0)
+        reset(s, side, NGHTTP2_INTERNAL_ERROR);
+}
+
+static void tell_end(struct h2_stream *s, const struct h2_side *side)
+{
+    struct h2_half *half = h2_half_of(s, side);
+    half->told_end = true;
+    if (half->trailer.size > 0 && side->is_guest)
+        exchange_guest_trailer(s->exchange, half->trailer.data, half->trailer.size);
+    else if (half->trailer.size > 0)
+        exchange_server_trailer(s->exchange, half->trailer.data, half->trailer.size);
+    if (side->is_guest)
+        exchange_guest_ended(s->exchange);
+    /* A response may be whole before its request is. */
+    else if (!s->guest.out_has_ended)
+        exchange_server_ended(s->exchange);
+}
+
+static void give_on(struct h2_stream *s, struct h2_side *side)
+{
+    struct h2_half *half = h2_half_of(s, side);
+    if (half->in.size > 0) {
+        size_t taken = give(s, side, half->in.data, half->in.size);
+        buf_consume(&half->in, taken);
+        consume(side, half, taken);
+    }
+    if (half->in.size == 0)
+        buf_done(&half->in);
+    if (half->in.size == 0 && half->has_ended && !half->told_end)
+        tell_end(s, side);
+}
+
+/* ---- content out ---- */
+
+ssize_t h2_stream_read(struct h2_stream *s, struct h2_side *side, uint8_t *to, size_t size,
+                       uint32_t *flags)
+{
+    struct h2_half *half = h2_half_of(s, side);
+    struct buf *out = out_of(s, side);
+    size_t n = MIN(size, out->size);
+    if (n > 0)
+        memcpy(to, out->data, n);
+    buf_consume(out, n);
+    if (out->size > 0 || !half->out_has_ended) {
+        half->is_deferred = n == 0;
+        return n > 0 ? (ssize_t)n : NGHTTP2_ERR_DEFERRED;
+    }
+    *flags |= NGHTTP2_DATA_FLAG_EOF;
+    if (half->out_trailer_count > 0) {
+        *flags |= NGHTTP2_DATA_FLAG_NO_END_STREAM;
+        if (h2_write_trailer(s, side) < 0)
+            return NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE;
+    }
+    return (ssize_t)n;
+}
+
+static void resume(struct h2_stream *s, struct h2_side *side)
+{
+    struct h2_half *half = h2_half_of(s, side);
+    if (!half->is_open || !half->is_deferred ||
+        (out_of(s, side)->size == 0 && !half->out_has_ended))
+        return;
+    half->is_deferred = false;
+    nghttp2_session_resume_data(side->session, half->id);
+}
+
+/* ---- ends ---- */
+
+/* The program is not answered any more: it sees what the server did. */
+static void cut(struct h2_stream *s, uint32_t code)
+{
+    if (s->is_cut)
+        return;
+    s->is_cut = true;
+    s->cut_code = code;
+}
+
+void h2_stream_lose(struct h2_stream *s, const char *reason, const char *words)
+{
+    struct h2_half *half = &s->server;
+    half->is_open = false;
+    if (!s->exchange || !half->id || half->has_ended)
+        return;
+    buf_done(&half->in);
+    exchange_server_failed(s->exchange, reason, words);
+}
+
+/* How the server's stream ended says whether the response is whole. */
+static void lose_server(struct h2_stream *s, uint32_t code)
+{
+    struct h2_half *half = &s->server;
+    if (half->has_ended)
+        return;
+    if (half->was_reset || code == NGHTTP2_REFUSED_STREAM)
+        cut(s, code);
+    buf_done(&half->in);
+    exchange_server_failed(s->exchange, "upstream", "it did not end its response");
+}
+
+void h2_stream_cancel(struct h2_stream *s)
+{
+    reset(s, &s->h2->guest, NGHTTP2_CANCEL);
+}
+
+void h2_stream_closed(struct h2_stream *s, struct h2_side *side, uint32_t code)
+{
+    struct h2_half *half = h2_half_of(s, side);
+    half->is_open = false;
+    if (side->is_guest) {
+        consume(side, half, half->in.size);
+        buf_done(&half->in);
+        if (!half->has_ended || !half->out_has_ended)
+            cut(s, code);
+    } else if (s->exchange) {
+        if (!half->has_ended)
+            consume(side, half, half->in.size);
+        lose_server(s, code);
+    }
+}
+
+static bool is_whole(const struct h2_half *half)
+{
+    return half->has_ended && half->out_has_ended;
+}
+
+/* The exchange is over: what is left to be said to both. */
+static void settle_last(struct h2_stream *s)
+{
+    struct h2 *h = s->h2;
+    if (s->over_ns == 0)
+        s->over_ns = gateway_now_ns();
+    if (!is_whole(&s->server))
+        reset(s, &h->server, NGHTTP2_CANCEL);
+    if (exchange_guest_end(s->exchange) == EXCHANGE_RESET || !s->guest.out_has_ended)
+        reset(s, &h->guest, s->is_cut ? s->cut_code : NGHTTP2_INTERNAL_ERROR);
+    /* Who was answered need not say the rest (RFC 9113, 8.1). */
+    else if (!s->guest.has_ended && s->guest.is_open &&
+             nghttp2_session_get_stream_local_close(h->guest.session, s->guest.id) == 1)
+        reset(s, &h->guest, NGHTTP2_NO_ERROR);
+}
+
+/* What the exchange has decided of its sides. */
+static void settle_ends(struct h2_stream *s)
+{
+    bool is_answered = s->guest.out_has_ended;
+    /* A server that takes no more of a request has answered it. */
+    if (is_answered && s->server.id && !s->server.is_open && s->server.told_end)
+        exchange_server_ended(s->exchange);
+    if (!s->guest.is_open && !is_whole(&s->guest))
+        reset(s, &s->h2->server, NGHTTP2_CANCEL);
+    if (exchange_is_over(s->exchange))
+        settle_last(s);
+}
+
+void h2_stream_settle(struct h2_stream *s)
+{
+    struct h2 *h = s->h2;
+    if (!s->exchange)
+        return;
+    if (s->guest.is_open)
+        give_on(s, &h->guest);
+    if (s->server.id)
+        give_on(s, &h->server);
+    settle_ends(s);
+    resume(s, &h->guest);
+    resume(s, &h->server);
+}
+
+int64_t h2_stream_deadline_ns(const struct h2_stream *s)
+{
+    if (!s->exchange)
+        return INT64_MAX;
+    if (s->over_ns)
+        return s->over_ns + (int64_t)gateway.document->limits.idle_http_s * NSEC_PER_SEC;
+    return exchange_deadline_ns(s->exchange);
+}
+
+void h2_stream_expire(struct h2_stream *s)
+{
+    if (!s->over_ns)
+        exchange_expire(s->exchange);
+    reset(s, &s->h2->server, NGHTTP2_CANCEL);
+    if (s->over_ns)
+        reset(s, &s->h2->guest, NGHTTP2_CANCEL);
+}
