@@ -30,7 +30,7 @@ MACHINE, ROUTER = "45.32.0.1", "45.32.0.2"
 RESOLVER, GOOD, EVIL, OTHER = "45.33.32.53", "45.33.32.10", "45.33.32.66", "45.33.32.20"
 MACHINE6, ROUTER6 = "2a0f:5707::1", "2a0f:5707::2"
 GOOD6, EVIL6, DEAD6 = "2a0f:5708::10", "2a0f:5708::66", "2a0f:5708::99"
-HTTP2_PORT = 8446
+HTTP2_PORT = 8450
 BIG = bytes(range(251)) * 33500  # 8 MiB and a bit
 
 libc = ctypes.CDLL(None, use_errno=True)
