@@ -5,8 +5,9 @@
 
 /* A program that writes a byte at a time is not to cost a piece of memory for each. */
 #define CHUNK_MIN_BYTES 512
-/* Pieces are half empty where streams take turns. */
-#define MEMORY_MAX_BYTES (2 * (size_t)EXEC_KEPT_BYTES)
+/* Pieces are half empty where streams take turns. One more than there is room for is kept. */
+#define MEMORY_MAX_BYTES   (2 * (size_t)EXEC_KEPT_BYTES)
+#define MEMORY_SLACK_BYTES (128 * 1024)
 
 void exec_log_init(struct exec_log *l)
 {
@@ -75,7 +76,7 @@ bool exec_log_append(struct exec_log *l, uint32_t stream, const char *data, size
         next->size = size - part;
     }
     l->end += size;
-    while (l->end - l->start > EXEC_KEPT_BYTES || l->memory > MEMORY_MAX_BYTES)
+    while (l->end - l->start > EXEC_KEPT_BYTES || l->memory > MEMORY_MAX_BYTES + MEMORY_SLACK_BYTES)
         drop_first(l);
     return true;
 }

@@ -44,15 +44,15 @@ enum exec_type {
     EXEC_LIFETIME, /* value: ns from now when the sandbox is to end, 0: never */
     EXEC_WATCH,    /* answered, and at the sandbox's end comes an EXEC_OVER */
     /* answers; value is the process id where there is one */
-    EXEC_ANSWER, /* status: 0 or a positive errno; text: then a sentence, or nothing */
+    EXEC_ANSWER,  /* status: 0 or a positive errno; text: then a sentence, or nothing */
     EXEC_STARTED, /* offset: where its output is to begin; of what is not kept nothing comes */
-    EXEC_FAILED, /* status: 125, 126 or 127; text: why. Nothing follows */
-    EXEC_OUTPUT, /* flags: EXEC_OUT or EXEC_ERR (a terminal's: EXEC_OUT); offset: where text
-                    belongs */
-    EXEC_ENDED,  /* status: as wait4(2) has it; flags: enum control_reason; offset: bytes of output
-                    in all; value: 1 when its time was up. Nothing follows */
-    EXEC_ITEM,   /* flags as for EXEC_START; text: its tag, a NUL, its records, which may be cut */
-    EXEC_OVER,   /* the sandbox has ended; status: as glovebox run's; text: cause, a NUL, words */
+    EXEC_FAILED,  /* status: 125, 126 or 127; text: why. Nothing follows */
+    EXEC_OUTPUT,  /* flags: EXEC_OUT or EXEC_ERR (a terminal's: EXEC_OUT); offset: where text
+                     belongs */
+    EXEC_ENDED,   /* status: as wait4(2) has it; flags: enum control_reason; offset: bytes of output
+                     in all; value: 1 when its time was up. Nothing follows */
+    EXEC_ITEM,    /* flags as for EXEC_START; text: its tag, a NUL, its records, which may be cut */
+    EXEC_OVER,    /* the sandbox has ended; status: as glovebox run's; text: cause, a NUL, words */
 };
 
 /* INPUT, INPUT_END, SIGNAL and WINDOW are for the connection's own program, or for that whose

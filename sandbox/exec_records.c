@@ -2,6 +2,7 @@
 #include "sandbox/exec_records.h"
 
 #include "lib/base/control.h"
+#include "lib/base/gateway.h"
 #include "lib/base/trust.h"
 #include "sandbox/exec_messages.h"
 #include "sandbox/memory_file.h"
@@ -68,6 +69,9 @@ static void add_environment(struct buf *b, const struct buf *asked, const struct
         buf_printf(b, "env=%s=%s", v->name, v->value);
         buf_append(b, "", 1);
     }
+    if (base->spec->known_hosts && !has_variable(asked, "SSH_AUTH_SOCK=") &&
+        !strv_env_get(env, "SSH_AUTH_SOCK"))
+        add_record(b, "env", "SSH_AUTH_SOCK=" GATEWAY_AGENT_PATH);
 }
 
 int exec_records_make(const struct exec_base *base, int fd, uint32_t flags, int *ret,

@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * A libFuzzer target for what the starter gets from the kernel process, which a guest may have
- * taken over (sandbox/run.c): an input is packets, each with its size in two bytes before it.
+ * taken over (sandbox/run_packets.c): an input is packets, each with its size in two bytes before
+ * it.
  *
  * What must hold: an outcome is one of those there are, with a status as programs have it and words
  * that fit on one line and are safe to show.
  */
-#include "sandbox/run.c"
+#include "sandbox/run_parts.h"
 #include "tests/fuzz/input.h"
+
+#include <sys/socket.h>
 
 static void check_line(const char *line)
 {
@@ -34,7 +37,7 @@ static void packets(struct run *r, struct input *in, int kernel_end)
         size_t size;
         const uint8_t *data = input_bytes(in, input_word(in, 2), &size);
         CHECK(send(kernel_end, data, size, 0) == (ssize_t)size);
-        read_control(r);
+        run_read_control(r);
         while (recv(kernel_end, rest, sizeof(rest), MSG_DONTWAIT) > 0)
             ;
     }
@@ -50,15 +53,19 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct sandbox_io io = {.input = -1, .output = -1, .errors = -1, .trace = -1};
     struct sandbox_outcome outcome = {.exit_code = -1};
     sandbox_limits_set_standard(&spec.limits);
+    uint8_t what = input_byte(&in);
+    spec.waits = what & 2;
     struct run r = {
         .spec = &spec,
         .io = &io,
         .sandbox = &sandbox,
         .outcome = &outcome,
         .is_control_open = true,
-        .is_ended_by_us = input_byte(&in) & 1,
+        .is_ended_by_us = what & 1,
         .decisions = DECISIONS_CLOSED,
     };
+    copies_init(&r.copies);
+    execs_init(&r.execs);
     notices_init(&r.notices, check_line, -1);
     packets(&r, &in, ends[1]);
     check_outcome(&r);
