@@ -18,7 +18,7 @@
 /* A file is not locked yet in the moment after it was made. */
 #define NEW_S 10
 /* Of what may be too old, so many are looked at by each start. */
-#define SWEEP_LOOKS   16
+#define SWEEP_LOOKS   4
 #define SWEEP_ENTRIES 4096
 
 static int open_folder(int parent, bool is_made)
@@ -315,13 +315,15 @@ static void remove_ended(int folder, const char *name)
     unlinkat(folder, name, 0);
 }
 
-/* How many of the oldest are too old, or one too many. */
+/* How many of the oldest are too old, or one too many; of the new ones it is not asked. */
 static size_t count_surplus(const struct entries *all)
 {
-    int64_t oldest = now_ms() - DECISIONS_KEPT_S * 1000LL;
+    int64_t now = now_ms(), oldest = now - DECISIONS_KEPT_S * 1000LL;
     size_t count = all->count > DECISIONS_KEPT_MAX ? all->count - DECISIONS_KEPT_MAX : 0;
     while (count < all->count && all->list[count].number < oldest)
         count++;
+    while (count > 0 && all->list[count - 1].number > now - NEW_S * 1000LL)
+        count--;
     return count;
 }
 

@@ -88,10 +88,10 @@ static const struct seal_check checks[] = {
         MFD_CLOEXEC | MFD_ALLOW_SEALING | MFD_NOEXEC_SEAL),
 #ifndef __SANITIZE_ADDRESS__
     ROW(ioctl, 1, SEAL_ANY_OF, INT,
-        "seccomp's notifications, how a process ended, bytes in a pipe or socket",
+        "seccomp's notifications, the ids of a process and how it ended, bytes in a pipe or socket",
         SECCOMP_IOCTL_NOTIF_RECV, SECCOMP_IOCTL_NOTIF_SEND, SECCOMP_IOCTL_NOTIF_ADDFD,
-        SECCOMP_IOCTL_NOTIF_ID_VALID, SECCOMP_IOCTL_NOTIF_SET_FLAGS, PIDFD_GET_INFO_EXIT, FIONREAD,
-        TIOCOUTQ),
+        SECCOMP_IOCTL_NOTIF_ID_VALID, SECCOMP_IOCTL_NOTIF_SET_FLAGS, PIDFD_GET_INFO_EXIT,
+        NS_GET_PID_IN_PIDNS, FIONREAD, TIOCOUTQ),
     ROW(fcntl, 1, SEAL_ANY_OF, INT, "F_GETFL, F_SETFD, F_ADD_SEALS", F_GETFL, F_SETFD, F_ADD_SEALS),
     ROW(madvise, 2, SEAL_ANY_OF, INT, "MADV_DONTNEED", MADV_DONTNEED),
     ROW(openat, 2, SEAL_NO_OTHERS, INT, "no flag beside those that the code uses", OPEN_FLAGS),

@@ -180,7 +180,7 @@ static void enter_jail(const struct spec *spec)
     if ((is_own && tree_build(spec, &world, &error) < 0) ||
         init_finish(&listener, &init_host_pid, &error) < 0)
         fail(STATUS_FAILED, error.text);
-    if (host_linux_start(listener, kernel.proc_dir) < 0 || control_start() < 0 ||
+    if (host_linux_start(listener, kernel.proc_dir, init_host_pid) < 0 || control_start() < 0 ||
         (spec->has_gateway && gateway_start() < 0))
         fail(STATUS_FAILED, "out of resources while starting");
     if (jail_close(&error) < 0 || (!is_own && tree_build(spec, &world, &error) < 0) ||

@@ -49,6 +49,11 @@ struct host_ops {
      */
     int (*get_mark)(pid_t host_pid, uint64_t *ret);
     int (*set_mark)(pid_t host_pid, uint64_t mark);
+    /*
+     * The id of a task in the PID namespace of the tasks, or -errno: -ENOTTY, this host does not
+     * tell (before Linux 6.11).
+     */
+    pid_t (*id_inside)(pid_t host_tid);
     /* Time on the processor of all threads of a process so far: 0 or -errno. clock_getcpuclockid(3)
      */
     int (*cpu_time)(pid_t host_pid, int64_t *ret_ns);
@@ -66,7 +71,7 @@ extern const struct host_ops *host;
 extern const struct host_ops host_linux;
 
 /*
- * Readies host_linux: the listener of the tasks' filter (taken over) and /proc of the kernel's PID
- * namespace (borrowed). 0 or -errno.
+ * Readies host_linux: the listener of the tasks' filter (taken over), /proc of the kernel's PID
+ * namespace (borrowed), and the first task. 0 or -errno.
  */
-int host_linux_start(struct hostfd listener, struct hostfd proc_dir);
+int host_linux_start(struct hostfd listener, struct hostfd proc_dir, pid_t first);

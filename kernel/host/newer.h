@@ -27,3 +27,7 @@ struct pidfd_info_exit {
 };
 #define PIDFD_GET_INFO_EXIT _IOWR(0xFF, 11, struct pidfd_info_exit)
 #define PIDFD_INFO_EXIT     (1ULL << 3)
+
+#ifndef NS_GET_PID_IN_PIDNS /* Linux 6.11, ioctl_nsfs(2) */
+#define NS_GET_PID_IN_PIDNS _IOR(0xb7, 0x8, int)
+#endif

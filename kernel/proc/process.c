@@ -339,21 +339,31 @@ static struct thread *meet_new_task(pid_t host_tid)
     return embryo_born(creator, &ids, HOSTFD_NONE);
 }
 
+/* What a pidfd says of itself is a third of the work for the host that four files of /proc are. */
+static pid_t id_from_pidfd(struct hostfd pidfd)
+{
+    char name[32], text[512];
+    pid_t id;
+    snprintf(name, sizeof(name), "self/fdinfo/%d", pidfd.n);
+    ssize_t n = host->read_proc(name, text, sizeof(text));
+    int r = n < 0 ? (int)n : parse_field(text, "\nNSpid:", true, &id);
+    return r < 0 ? r : id;
+}
+
 /*
- * The same for a task that has just called, while one new process alone is on its way. What a pidfd
- * says of itself is a third of the work for the host (proc(5), fdinfo), and has all that is needed
- * then. A thread's id has no pidfd.
+ * The same for a task that has just called, while one new process alone is on its way: its id
+ * inside is all that is needed then. A thread's id has no pidfd.
  */
 static struct thread *meet_only_child(struct process *creator, pid_t host_pid)
 {
-    char name[32], text[512];
     struct task_ids ids = {.host_tid = host_pid, .host_tgid = host_pid};
     struct hostfd pidfd = {(int)syscall(SYS_pidfd_open, host_pid, 0)};
     if (!hostfd_is_open(pidfd))
         return NULL;
-    snprintf(name, sizeof(name), "self/fdinfo/%d", pidfd.n);
-    if (host->read_proc(name, text, sizeof(text)) < 0 ||
-        parse_field(text, "\nNSpid:", true, &ids.tid) < 0) {
+    ids.tid = host->id_inside(host_pid);
+    if (ids.tid == -ENOTTY)
+        ids.tid = id_from_pidfd(pidfd);
+    if (ids.tid <= 0) {
         hostfd_close(&pidfd);
         return NULL;
     }

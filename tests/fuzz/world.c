@@ -247,6 +247,12 @@ static int stand_limit(pid_t host_pid, int resource, uint64_t soft)
     return 0;
 }
 
+/* As a host that tells nothing of it. */
+static pid_t stand_id_inside(pid_t host_tid)
+{
+    return -ENOTTY;
+}
+
 static int stand_get_mark(pid_t host_pid, uint64_t *ret)
 {
     *ret = 0;
@@ -307,6 +313,7 @@ static const struct host_ops stand_in = {
     .signal_process = stand_signal_process,
     .limit = stand_limit,
     .get_mark = stand_get_mark,
+    .id_inside = stand_id_inside,
     .set_mark = stand_set_mark,
     .cpu_time = stand_cpu_time,
     .set_alarm = stand_set_alarm,
