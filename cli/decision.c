@@ -27,6 +27,8 @@ static const struct {
     {"malformed", "that is no host name or port"},
     {"proto", "that protocol is not carried there"},
     {"policy_changed", "the policy was replaced while it was open"},
+    {"ssh:unbound", "OpenSSH 8.9 or newer says for which session it asks"},
+    {"ssh:", "the agent signs logins at the secret's hosts, as its user, and nothing else"},
     {"limit:", "a limit of the policy was reached"},
 };
 
