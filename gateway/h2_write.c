@@ -32,15 +32,21 @@ static void fields_done(struct list_of_fields *l)
     free(l->names);
 }
 
-static void add(struct list_of_fields *l, const char *name, const char *value, bool is_hidden)
+static void add_sized(struct list_of_fields *l, const char *name, size_t name_size,
+                      const char *value, bool is_hidden)
 {
     l->list[l->count++] = (nghttp2_nv){
         .name = (uint8_t *)(uintptr_t)name,
-        .namelen = strlen(name),
+        .namelen = name_size,
         .value = (uint8_t *)(uintptr_t)value,
         .valuelen = strlen(value),
         .flags = is_hidden ? NGHTTP2_NV_FLAG_NO_INDEX : NGHTTP2_NV_FLAG_NONE,
     };
+}
+
+static void add(struct list_of_fields *l, const char *name, const char *value, bool is_hidden)
+{
+    add_sized(l, name, strlen(name), value, is_hidden);
 }
 
 static void add_field(struct list_of_fields *l, const struct http_field *f, bool is_hidden)
@@ -50,8 +56,7 @@ static void add_field(struct list_of_fields *l, const struct http_field *f, bool
     for (size_t i = 0; i < size; i++)
         name[i] = f->name[i] >= 'A' && f->name[i] <= 'Z' ? (char)(f->name[i] | 0x20) : f->name[i];
     l->names_size += size;
-    add(l, name, f->value, is_hidden);
-    l->list[l->count - 1].namelen = size;
+    add_sized(l, name, size, f->value, is_hidden);
 }
 
 static ssize_t read_content(nghttp2_session *session, int32_t id, uint8_t *to, size_t size,
