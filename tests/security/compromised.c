@@ -268,8 +268,9 @@ static int receive_descriptors(void)
                        .msg_iovlen = 1,
                        .msg_control = control,
                        .msg_controllen = sizeof(control)};
-    ssize_t n = recvmsg(CONTROL_FD, &h, MSG_DONTWAIT);
-    return n < 0 && errno != EAGAIN ? -1 : reach("descriptors from any socket");
+    /* Neither of the two that descriptors come from. */
+    ssize_t n = recvmsg(CONTROL_STDIN_FD, &h, MSG_DONTWAIT);
+    return n < 0 && errno != EAGAIN && errno != ENOTSOCK ? -1 : reach("descriptors from any socket");
 }
 
 static int send_to_address(void)
