@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sandbox/copy_ask.h"
 
-#include "sandbox/registry.h"
 #include "sandbox/socket_file.h"
 
 #include <poll.h>
@@ -10,29 +9,6 @@
 
 /* A starter may be stopped, and a disk be slow; else it takes moments. */
 #define ANSWER_MS 60000
-
-static int connect_to(const char *name, struct sandbox_error *e)
-{
-    struct registry registry;
-    char *record;
-    int r = registry_open(&registry, e);
-    if (r < 0)
-        return r;
-    r = registry_read(&registry, name, &record);
-    if (r == 0) {
-        free(record);
-        r = socket_file_connect_as(&registry, name, SOCKET_FILE_COPIES);
-    }
-    registry_close(&registry);
-    if (r == -ENOENT || r == -ECONNREFUSED)
-        return sandbox_error_set(e, r,
-                                 "%s: no sandbox of this name is running; glovebox ps lists those "
-                                 "that are",
-                                 name);
-    return r >= 0
-               ? r
-               : sandbox_error_set(e, r, "%s: %s; is it yours, and running?", name, strerror(-r));
-}
 
 static int ask(int socket, enum copy_question question, const char *path, bool follows)
 {
@@ -85,7 +61,7 @@ int copy_ask(const char *name, const char *path, bool follows, struct copy_reade
     if (strlen(path) > COPY_PATH_MAX_BYTES)
         return sandbox_error_set(e, -ENAMETOOLONG, "%s: the path is too long; give a shorter one",
                                  name);
-    _cleanup_close_ int socket = connect_to(name, e);
+    _cleanup_close_ int socket = socket_file_reach(name, SOCKET_FILE_COPIES, e);
     if (socket < 0)
         return socket;
     int error = ask(socket, COPY_OPEN, path, follows);

@@ -4,7 +4,6 @@
 #include "lib/base/buf.h"
 #include "lib/text/shown.h"
 #include "sandbox/memory_file.h"
-#include "sandbox/registry.h"
 #include "sandbox/socket_file.h"
 
 #include <stdio.h>
@@ -12,25 +11,7 @@
 
 int exec_connect(const char *name, struct sandbox_error *e)
 {
-    struct registry registry;
-    char *record;
-    int r = registry_open(&registry, e);
-    if (r < 0)
-        return r;
-    r = registry_read(&registry, name, &record);
-    if (r == 0) {
-        free(record);
-        r = socket_file_connect_as(&registry, name, SOCKET_FILE_EXECS);
-    }
-    registry_close(&registry);
-    if (r == -ENOENT || r == -ECONNREFUSED)
-        return sandbox_error_set(e, -ENOENT,
-                                 "%s: no sandbox of this name is running; glovebox ps lists those "
-                                 "that are",
-                                 name);
-    return r >= 0
-               ? r
-               : sandbox_error_set(e, r, "%s: %s; is it yours, and running?", name, strerror(-r));
+    return socket_file_reach(name, SOCKET_FILE_EXECS, e);
 }
 
 static void add_record(struct buf *b, const char *key, const char *value)

@@ -2,7 +2,6 @@
 #include "sandbox/files_ask.h"
 
 #include "sandbox/memory_file.h"
-#include "sandbox/registry.h"
 #include "sandbox/socket_file.h"
 
 #include <fcntl.h>
@@ -17,29 +16,6 @@ struct files_packet {
 };
 
 /* ---- connection ---- */
-
-static int find_socket(const char *name, struct sandbox_error *e)
-{
-    struct registry registry;
-    char *record;
-    int r = registry_open(&registry, e);
-    if (r < 0)
-        return r;
-    r = registry_read(&registry, name, &record);
-    if (r == 0) {
-        free(record);
-        r = socket_file_connect_as(&registry, name, SOCKET_FILE_FILES);
-    }
-    registry_close(&registry);
-    if (r == -ENOENT || r == -ECONNREFUSED)
-        return sandbox_error_set(e, r,
-                                 "%s: no sandbox of this name is running; glovebox ps lists those "
-                                 "that are",
-                                 name);
-    return r >= 0
-               ? r
-               : sandbox_error_set(e, r, "%s: %s; is it yours, and running?", name, strerror(-r));
-}
 
 static int make_memory(struct files_connection *c)
 {
@@ -75,7 +51,7 @@ int files_begin(int socket, size_t memory_size, struct files_connection *ret)
 int files_connect(const char *name, size_t memory_size, struct files_connection *ret,
                   struct sandbox_error *e)
 {
-    int socket = find_socket(name, e);
+    int socket = socket_file_reach(name, SOCKET_FILE_FILES, e);
     if (socket < 0)
         return socket;
     int r = files_begin(socket, memory_size, ret);

@@ -63,6 +63,29 @@ int socket_file_connect_as(const struct registry *r, const char *name, const cha
     return -error;
 }
 
+int socket_file_reach(const char *name, const char *suffix, struct sandbox_error *e)
+{
+    struct registry registry;
+    char *record;
+    int r = registry_open(&registry, e);
+    if (r < 0)
+        return r;
+    r = registry_read(&registry, name, &record);
+    if (r == 0) {
+        free(record);
+        r = socket_file_connect_as(&registry, name, suffix);
+    }
+    registry_close(&registry);
+    if (r == -ENOENT || r == -ECONNREFUSED)
+        return sandbox_error_set(e, -ENOENT,
+                                 "%s: no sandbox of this name is running; glovebox ps lists those "
+                                 "that are",
+                                 name);
+    return r >= 0
+               ? r
+               : sandbox_error_set(e, r, "%s: %s; is it yours, and running?", name, strerror(-r));
+}
+
 union control {
     struct cmsghdr header;
     char bytes[CMSG_SPACE(sizeof(int))];

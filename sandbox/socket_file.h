@@ -38,6 +38,10 @@ static inline int socket_file_connect(const struct registry *r, const char *name
     return socket_file_connect_as(r, name, SOCKET_FILE_UPDATES);
 }
 
+/* To that of a running sandbox of this user's, wherever its registry is. A descriptor (blocking),
+ * or negative errno, -ENOENT: there is none, with the sentence. */
+int socket_file_reach(const char *name, const char *suffix, struct sandbox_error *e);
+
 /* One message with a descriptor. 0 or negative errno; does not wait. */
 int socket_file_send(int socket, const void *data, size_t size, int fd);
 
