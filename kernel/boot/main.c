@@ -193,7 +193,7 @@ static void enter_jail(const struct spec *spec)
 
 int main(void)
 {
-    struct spec spec;
+    static struct spec spec; /* programs keep what they need of it */
     struct setup_error error = {""};
     const char *bad;
 

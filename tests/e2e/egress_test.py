@@ -765,7 +765,7 @@ class Channel(Case):
         theirs.close()
         os.close(policy)
         self.addCleanup(self.close, process, ours)
-        self.assertEqual([PACKET.unpack(ours.recv(2000)[:PACKET.size])[:2] for _ in range(2)], [(3, READY), (3, NETWORK)])
+        self.assertEqual([PACKET.unpack(ours.recv(2000)[:PACKET.size])[:2] for _ in range(2)], [(4, READY), (4, NETWORK)])
         return process, ours
 
     @staticmethod
@@ -776,7 +776,7 @@ class Channel(Case):
         process.wait()
 
     @staticmethod
-    def packet(kind, number, data=b"", version=3, size=None, address="::ffff:45.33.32.10", port=80, protocol=6):
+    def packet(kind, number, data=b"", version=4, size=None, address="::ffff:45.33.32.10", port=80, protocol=6):
         return PACKET.pack(version, kind, number, 0, port, len(data) if size is None else size, protocol, 0,
                            socket.inet_pton(socket.AF_INET6, address), 7, b"\x1b[31m" * 3, 9) + data
 

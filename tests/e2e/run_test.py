@@ -852,10 +852,10 @@ class BadInput(Case):
     def test_verbs(self):
         def verb(*words):
             return subprocess.run([GLOVEBOX, *words], capture_output=True, timeout=LIMIT)
-        self.expect_refused(verb("exec", "x"), "exec: no such command; ")
+        self.expect_refused(verb("frob", "x"), "frob: no such command; ")
         self.expect_refused(verb("rnu", "true"), r"rnu: no such command; did you mean glovebox run\?")
         self.expect_refused(verb("--nonsense"), "--nonsense: no such option; ")
-        self.expect_refused(verb("help", "exec"), "exec: no such command; ")
+        self.expect_refused(verb("help", "frob"), "frob: no such command; ")
         self.assertEqual(verb().returncode, 125)
 
     def test_failure_leaves_nothing(self):

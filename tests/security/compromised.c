@@ -270,7 +270,8 @@ static int receive_descriptors(void)
                        .msg_controllen = sizeof(control)};
     /* Neither of the two that descriptors come from. */
     ssize_t n = recvmsg(CONTROL_STDIN_FD, &h, MSG_DONTWAIT);
-    return n < 0 && errno != EAGAIN && errno != ENOTSOCK ? -1 : reach("descriptors from any socket");
+    return n < 0 && errno != EAGAIN && errno != ENOTSOCK ? -1
+                                                         : reach("descriptors from any socket");
 }
 
 static int send_to_address(void)
