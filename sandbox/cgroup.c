@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sandbox/cgroup.h"
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <sched.h>
@@ -148,17 +149,55 @@ static unsigned read_controllers(const char *folder, const char *file)
 }
 
 /*
+ * Groups with processes can be made below it: it has none itself, or is the root of all, which
+ * alone has no type. Others would become "domain threaded" by what we write, and be of no use to
+ * anybody (cgroups(7), "no internal processes" and threaded mode).
+ */
+static bool may_hold_groups(const char *folder)
+{
+    char path[PATH_MAX], text[64];
+    if (access(folder, W_OK) < 0 || !join_path(path, folder, "cgroup.procs") ||
+        access(path, W_OK) < 0)
+        return false;
+    if (!join_path(path, folder, "cgroup.type") || access(path, F_OK) < 0)
+        return true;
+    if (read_text(path, text, sizeof(text)) < 0 || strcmp(text, "domain\n") != 0)
+        return false;
+    return join_path(path, folder, "cgroup.procs") && read_text(path, text, sizeof(text)) >= 0 &&
+           text[0] == '\0';
+}
+
+/*
+ * It is root's, as a slice of systemd's, and there are groups in it, of services: what is handed
+ * down is systemd's to choose. In a folder that was delegated, a user's own, it is ours.
+ */
+static bool is_somebody_elses(const char *folder)
+{
+    const struct dirent *e;
+    struct stat st;
+    if (stat(folder, &st) < 0 || st.st_uid != 0)
+        return false;
+    DIR *dir = opendir(folder);
+    bool found = false;
+    while (dir && !found && (e = readdir(dir)))
+        found = e->d_type == DT_DIR && e->d_name[0] != '.';
+    if (dir)
+        closedir(dir);
+    return found;
+}
+
+/*
  * What of the wanted controllers groups below folder would have. Those that are not handed down
- * yet are, where the host lets us: it refuses where there are processes in the folder.
+ * yet are, where that is for us to do: else it would change others' groups, and be taken back.
  */
 static unsigned take_controllers(const char *folder, unsigned wanted)
 {
-    char path[PATH_MAX];
-    if (access(folder, W_OK) < 0 || !join_path(path, folder, "cgroup.procs") ||
-        access(path, W_OK) < 0)
+    if (!may_hold_groups(folder))
         return 0;
     unsigned there = read_controllers(folder, "cgroup.subtree_control") & wanted;
     unsigned missing = read_controllers(folder, "cgroup.controllers") & wanted & ~there;
+    if (missing && is_somebody_elses(folder))
+        return there;
     for (size_t i = 0; i < CGROUP_CONTROLLER_COUNT; i++) {
         char change[32];
         snprintf(change, sizeof(change), "+%s", names[i]);

@@ -91,6 +91,48 @@ TEST(version_2_goes_up_to_where_controllers_are_handed_down)
     EXPECT_EQ(group.groups[0].controllers, 7);
 }
 
+/* A unit of systemd, in which the caller is: nothing is written there. */
+TEST(version_2_leaves_a_group_with_processes_alone)
+{
+    char text[16] = "";
+    set_limits();
+    make_file("cgroup.controllers", "");
+    make_file("slice/cgroup.procs", "");
+    make_file("slice/cgroup.type", "domain\n");
+    make_file("slice/cgroup.controllers", "cpu memory pids\n");
+    make_file("slice/cgroup.subtree_control", "memory pids\n");
+    make_file("slice/unit/cgroup.procs", "17\n");
+    make_file("slice/unit/cgroup.type", "domain\n");
+    make_file("slice/unit/cgroup.controllers", "memory pids\n");
+    make_file("slice/unit/cgroup.subtree_control", "");
+    cgroup_plan(&group, "box", &limits, "0::/slice/unit\n", ".");
+    ASSERT_EQ(group.count, 1);
+    EXPECT_STR(group.groups[0].path, "././slice/box");
+    FILE *f = fopen("slice/unit/cgroup.subtree_control", "r");
+    EXPECT_TRUE(f && !fgets(text, sizeof(text), f));
+    fclose(f);
+    if (geteuid() != 0)
+        return;
+    /* Nor what others' groups would have too: the processors are looked after otherwise. */
+    EXPECT_EQ(group.groups[0].controllers, 1 << CGROUP_MEMORY | 1 << CGROUP_PIDS);
+    f = fopen("slice/cgroup.subtree_control", "r");
+    EXPECT_TRUE(f && fgets(text, sizeof(text), f));
+    EXPECT_STR(text, "memory pids\n");
+    fclose(f);
+}
+
+TEST(version_2_takes_no_group_of_threads)
+{
+    set_limits();
+    make_file("cgroup.controllers", "");
+    make_file("unit/cgroup.procs", "");
+    make_file("unit/cgroup.type", "domain threaded\n");
+    make_file("unit/cgroup.controllers", "cpu memory pids\n");
+    make_file("unit/cgroup.subtree_control", "cpu pids\n");
+    cgroup_plan(&group, "box", &limits, "0::/unit\n", ".");
+    EXPECT_EQ(group.count, 0);
+}
+
 TEST(version_2_hands_controllers_down_when_it_may)
 {
     set_limits();
