@@ -74,7 +74,7 @@ def main(name, seconds, keep):
     if not clang():
         print("fuzz: there is no clang; install clang-14", file=sys.stderr)
         return 2
-    if not re.fullmatch("[a-z_]+", name) or not os.path.exists(os.path.join(HERE, f"{name}.c")):
+    if not re.fullmatch("[a-z0-9_]+", name) or not os.path.exists(os.path.join(HERE, f"{name}.c")):
         print(f"fuzz: {name}: no such target; see tests/fuzz/README.md", file=sys.stderr)
         return 2
     wrong = build([name])
