@@ -153,17 +153,27 @@ TEST(each_start_sweeps)
     decisions_close(&d);
 }
 
+/* As if it had begun a minute ago. */
+static void make_older(struct decisions *d)
+{
+    char *name, path[512], older[512];
+    const struct utimbuf old = {1, 1};
+    long long number = strtoll(d->name, &name, 10) - 60000;
+    snprintf(path, sizeof(path), "runtime/egress/%s", d->name);
+    snprintf(older, sizeof(older), "runtime/egress/%lld%s", number, name);
+    ASSERT_EQ(rename(path, older), 0);
+    snprintf(d->name, sizeof(d->name), "%s", older + strlen("runtime/egress/"));
+    utime(older, &old);
+}
+
 /* Those that are young: the newest 32 stay. */
 TEST(so_many_are_kept)
 {
     struct registry r = own_registry("one");
     struct decisions d[DECISIONS_KEPT_MAX + 5];
-    const struct utimbuf old = {1, 1};
-    char path[512];
     for (size_t i = 0; i < ARRAY_SIZE(d); i++) {
         ASSERT_EQ(decisions_open(&d[i], &r, &error), 0);
-        snprintf(path, sizeof(path), "runtime/egress/%s", d[i].name);
-        utime(path, &old);
+        make_older(&d[i]);
     }
     for (int i = 0; i < 20; i++)
         decisions_sweep(&d[ARRAY_SIZE(d) - 1]);
@@ -173,5 +183,20 @@ TEST(so_many_are_kept)
     for (int i = 0; i < 20; i++)
         decisions_sweep(&d[ARRAY_SIZE(d) - 1]);
     EXPECT_EQ(count_files(NULL), DECISIONS_KEPT_MAX);
+    decisions_close(&d[ARRAY_SIZE(d) - 1]);
+}
+
+/* In a burst nobody looks at each of what the burst has made. */
+TEST(new_ones_are_not_asked_for)
+{
+    struct registry r = own_registry("one");
+    struct decisions d[DECISIONS_KEPT_MAX + 5];
+    for (size_t i = 0; i < ARRAY_SIZE(d); i++)
+        ASSERT_EQ(decisions_open(&d[i], &r, &error), 0);
+    for (size_t i = 0; i + 1 < ARRAY_SIZE(d); i++)
+        decisions_close(&d[i]);
+    for (int i = 0; i < 20; i++)
+        decisions_sweep(&d[ARRAY_SIZE(d) - 1]);
+    EXPECT_EQ(count_files(NULL), ARRAY_SIZE(d));
     decisions_close(&d[ARRAY_SIZE(d) - 1]);
 }
