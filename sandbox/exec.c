@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 
 #define PIECE_BYTES        32768
@@ -81,17 +82,43 @@ static void look_for_end(struct exec *x)
     if (x->state == EXEC_OVER_WITH && is_empty && !x->is_end_known) {
         x->end = x->log.end;
         x->is_end_known = true;
+        exec_resume(x);
     }
 }
 
-static void end_stream(struct exec_stream *s)
+/* What the search for secrets has kept back comes out. */
+static void flush(struct exec_stream *s)
 {
     struct exec *x = s->exec;
     if (x->execs->scrubber && scrub_stream_end(&s->scrub, &s->scrubbed) == 0 &&
         s->scrubbed.size > 0)
         exec_log_append(&x->log, s->stream, s->scrubbed.data, s->scrubbed.size);
+    buf_reset(&s->scrubbed);
+}
+
+static void end_stream(struct exec_stream *s)
+{
+    flush(s);
     buf_done(&s->scrubbed);
-    exec_source_close(x->execs, &s->source);
+    exec_source_close(s->exec->execs, &s->source);
+}
+
+/* All that its program can have written is read: what follows is of those that it left behind. */
+static void note_empty(struct exec_stream *s)
+{
+    struct execs *execs = s->exec->execs;
+    s->is_empty = true;
+    flush(s);
+    if (!execs->scrubber)
+        return;
+    scrub_stream_done(&s->scrub);
+    scrub_stream_begin(&s->scrub, execs->scrubber, true);
+}
+
+/* Those wait until the end is known, so that nothing of theirs stands before it. */
+static bool has_to_wait(const struct exec_stream *s)
+{
+    return s->is_empty && !s->exec->is_end_known;
 }
 
 /* False: it can't go on. */
@@ -114,19 +141,24 @@ static void on_output(struct execs *execs, struct exec_source *source, uint32_t 
     static char piece[PIECE_BYTES];
     for (int i = 0; i < 4 && source->fd >= 0; i++) {
         size_t room = exec_log_room(&x->log, execs_needed(execs, x));
-        if (room == 0) {
+        if (s->left > 0)
+            room = MIN(room, (size_t)s->left);
+        if (room == 0 || has_to_wait(s)) {
             exec_source_watch(execs, source, 0);
             break;
         }
         ssize_t n = read(source->fd, piece, MIN(room, sizeof(piece)));
         if (n < 0 && errno == EINTR)
             continue;
-        if (n < 0 && errno == EAGAIN) {
-            s->is_empty = x->state == EXEC_OVER_WITH;
+        if (n < 0 && errno == EAGAIN)
             break;
-        }
-        if (n <= 0 || !keep(s, piece, (size_t)n))
+        if (n <= 0 || !keep(s, piece, (size_t)n)) {
             end_stream(s);
+        } else if (s->left > 0) {
+            s->left -= (int)n;
+            if (s->left == 0)
+                note_empty(s);
+        }
     }
     look_for_end(x);
     execs_wake(execs, x);
@@ -137,7 +169,7 @@ void exec_resume(struct exec *x)
     if (exec_log_room(&x->log, execs_needed(x->execs, x)) == 0)
         return;
     for (size_t i = 0; i < ARRAY_SIZE(x->streams); i++)
-        if (x->streams[i].source.fd >= 0)
+        if (x->streams[i].source.fd >= 0 && !has_to_wait(&x->streams[i]))
             exec_source_watch(x->execs, &x->streams[i].source, EPOLLIN);
 }
 
@@ -280,7 +312,8 @@ void exec_signal(struct exec *x, int sig, uint32_t flags)
 
 void exec_check_clock(struct exec *x, int64_t now_ns)
 {
-    if (x->deadline_ns == 0 || now_ns < x->deadline_ns || x->state == EXEC_OVER_WITH)
+    /* One that is not there yet would not get the signal. */
+    if (x->deadline_ns == 0 || now_ns < x->deadline_ns || x->state != EXEC_RUNNING)
         return;
     bool has_grace = !x->is_timed_out && x->grace_ns > 0;
     x->is_timed_out = true;
@@ -306,16 +339,20 @@ void exec_note_ended(struct exec *x, int32_t status, uint32_t reason)
     x->status = status;
     x->reason = reason;
     note_over(x);
-    for (size_t i = 0; i < ARRAY_SIZE(x->streams); i++)
-        if (x->streams[i].source.fd >= 0)
-            on_output(x->execs, &x->streams[i].source, EPOLLIN);
+    for (size_t i = 0; i < ARRAY_SIZE(x->streams); i++) {
+        struct exec_stream *s = &x->streams[i];
+        if (s->source.fd >= 0 && (ioctl(s->source.fd, FIONREAD, &s->left) < 0 || s->left <= 0))
+            note_empty(s);
+    }
     look_for_end(x);
+    exec_resume(x);
     execs_wake(x->execs, x);
 }
 
 void exec_note_failed(struct exec *x, int32_t status, const char *text, size_t size)
 {
     x->failed_status = status;
+    x->is_failed = true;
     x->failure = strndup(text, MIN(size, (size_t)SANDBOX_ERROR_MAX_BYTES));
     for (size_t i = 0; i < ARRAY_SIZE(x->streams); i++)
         exec_source_close(x->execs, &x->streams[i].source);

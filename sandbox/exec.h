@@ -23,7 +23,9 @@ struct exec_stream {
     struct exec_source source;
     struct exec *exec;
     uint32_t stream;
-    bool is_empty; /* since the program's end was told, there was nothing to read */
+    /* Of what was there when the program's end was told: to be read yet, and that it was. */
+    int left;
+    bool is_empty;
     struct scrub_stream scrub;
     struct buf scrubbed;
 };
@@ -50,7 +52,8 @@ struct exec {
     /* Of the end: */
     int32_t status, failed_status;
     uint32_t reason;
-    char *failure;     /* it could not start, and why */
+    bool is_failed;    /* it could not start */
+    char *failure;     /* and why; NULL: no memory for that */
     uint64_t end;      /* the log's, when all its own output was in it */
     bool is_end_known; /* ... which it is */
 };

@@ -23,7 +23,7 @@ static struct exec *find_pid(struct execs *x, int64_t pid, bool with_ended)
     list_for_each(program, &x->programs, link)
     {
         bool is_there = program->state == EXEC_RUNNING ||
-                        (with_ended && program->state == EXEC_OVER_WITH && !program->failure);
+                        (with_ended && program->state == EXEC_OVER_WITH && !program->is_failed);
         /* A number may have been used again: the latest. */
         if (is_there && program->pid == pid && pid > 0)
             found = program;
@@ -36,7 +36,7 @@ static struct exec *find_tag(struct execs *x, const char *tag, size_t size)
     struct exec *program, *found = NULL;
     list_for_each(program, &x->programs, link)
     {
-        if (program->state != EXEC_STARTING && !program->failure && size > 0 &&
+        if (program->state != EXEC_STARTING && !program->is_failed && size > 0 &&
             strlen(program->tag) == size && !memcmp(program->tag, tag, size))
             found = program;
     }
@@ -105,6 +105,8 @@ static struct exec *whose(struct execs *x, const struct exec_client *c, const st
 static bool feed(struct execs *x, struct exec_client *c, struct exec *program,
                  const struct exec_message *m)
 {
+    if (!exec_has_input_room(program))
+        return answer(x, c, EAGAIN, "others have filled its standard input; try again");
     int r = exec_feed(program, m->text, m->packet.text_size);
     if (r < 0)
         return answer(x, c, -r, "its standard input is closed");

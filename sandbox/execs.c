@@ -125,15 +125,16 @@ static void tell_start(struct execs *x, struct exec_client *c)
     struct exec_packet p = {
         .version = EXEC_VERSION, .type = EXEC_STARTED, .value = program->pid, .offset = c->offset};
     const char *text = "";
-    if (program->failure) {
-        text = program->failure;
+    if (program->is_failed) {
+        text = program->failure ? program->failure
+                                : "it can't be started, and there is no memory to say why";
         p.type = EXEC_FAILED;
         p.status = program->failed_status;
         p.text_size = (uint32_t)strlen(text);
     }
     c->is_told_start = true;
     exec_client_send(x, c, &p, text);
-    if (program->failure)
+    if (program->is_failed)
         c->exec = NULL;
 }
 
@@ -255,6 +256,9 @@ static void on_client(struct execs *x, struct exec_source *s, uint32_t events)
 static void admit(struct execs *x)
 {
     _cleanup_close_ int fd = socket_file_accept(x->listener);
+    /* Told again and again, until a descriptor is free. */
+    if (fd < 0 && (errno == EMFILE || errno == ENFILE))
+        x->is_deaf = epoll_ctl(x->epoll, EPOLL_CTL_DEL, x->listener, NULL) == 0;
     if (fd < 0 || x->client_count >= EXEC_CLIENTS_MAX)
         return;
     struct exec_client *c = calloc(1, sizeof(*c));
@@ -305,7 +309,8 @@ int64_t execs_deadline(const struct execs *x)
     int64_t deadline = 0;
     list_for_each(program, &x->programs, link)
     {
-        if (program->deadline_ns && (deadline == 0 || program->deadline_ns < deadline))
+        if (program->state == EXEC_RUNNING && program->deadline_ns &&
+            (deadline == 0 || program->deadline_ns < deadline))
             deadline = program->deadline_ns;
     }
     return deadline;
@@ -316,11 +321,15 @@ static void sweep(struct execs *x)
 {
     struct exec_client *c, *next_client;
     struct exec *program, *next;
+    struct epoll_event event = {.events = EPOLLIN};
+    size_t clients = x->client_count;
     list_for_each_safe(c, next_client, &x->clients, link)
     {
         if (c->source.fd < 0)
             free_client(x, c);
     }
+    if (x->is_deaf && x->client_count < clients)
+        x->is_deaf = epoll_ctl(x->epoll, EPOLL_CTL_ADD, x->listener, &event) < 0;
     list_for_each_safe(program, next, &x->programs, link)
     {
         if (x->ended <= EXEC_ENDED_KEPT_MAX)
@@ -370,7 +379,7 @@ void execs_take(struct execs *x, const struct control_packet *p, const char *tex
         program->pid = (pid_t)(p->reason & INT32_MAX);
         program->state = EXEC_RUNNING;
         execs_wake(x, program);
-    } else if (p->type == CONTROL_EXEC_FAILED) {
+    } else if (p->type == CONTROL_EXEC_FAILED && program->state == EXEC_STARTING) {
         exec_note_failed(program, p->status, text, p->text_size);
     } else if (p->type == CONTROL_EXEC_ENDED && program->state == EXEC_RUNNING) {
         exec_note_ended(program, p->status, p->reason);

@@ -44,6 +44,7 @@ struct execs {
     size_t client_count;
     int32_t last_number;
     bool is_ready; /* the kernel takes CONTROL_EXEC */
+    bool is_deaf;  /* no descriptor is left for who connects */
 };
 
 void execs_init(struct execs *x);

@@ -170,6 +170,22 @@ class Exec(Living):
         left = self.exec("sh", "-c", "ls /proc | grep -c '^[0-9]'")
         self.assertLessEqual(int(left.stdout), 4, left.stdout)
 
+    def test_who_is_left_behind_does_not_hold_up_its_end(self):
+        self.create()
+        process = self.start_exec("sh", "-c", "yes & echo $! > pid; sleep 0.5; exit 3")
+        # Slower than yes writes, so that there is always more.
+        taken = 0
+        while piece := os.read(process.stdout.fileno(), 4096):
+            taken += len(piece)
+            self.assertLess(taken, 4 << 20)
+            time.sleep(0.002)
+        self.assertEqual(process.wait(LIMIT), 3)
+        # Whoever it left behind goes on, with nobody to read it.
+        cpu = "for i in 1 2; do cut -d' ' -f14 /proc/$(cat pid)/stat; sleep 1; done"
+        before, after = self.exec("sh", "-c", cpu).stdout.split()
+        self.assertLess(int(before), int(after))
+        self.expect(self.exec("sh", "-c", "kill $(cat pid) && echo killed"), out=b"killed\n")
+
     def test_nobody_who_goes_away_ends_it(self):
         self.create()
         process = self.start_exec("sh", "-c", "echo begun; sleep 0.5; echo done > result; sleep 60")
@@ -404,6 +420,14 @@ class Abuse(Living):
             s.send(packet)
             kind, head, _ = self.receive(s)
             self.assertEqual((kind, head[5]), (ANSWER, error))
+
+    def test_time_that_is_up_before_it_has_begun(self):
+        self.create()
+        s = self.connect()
+        self.start_raw(s, b"arg=sleep\0arg=40\0", flags=NULL_INPUT, value=1)
+        self.assertEqual(self.receive(s)[0], STARTED)
+        kind, head, _ = self.receive(s)
+        self.assertEqual((kind, head[2], head[5]), (ENDED, 1, signal.SIGKILL))
 
     def test_who_reads_nothing_costs_no_memory(self):
         self.create()
