@@ -7,6 +7,7 @@ Run as a program it is the internet's end: it serves until its standard input en
 what has come in so far, as JSON.
 """
 import ctypes
+import errno
 import http.server
 import json
 import mimetypes
@@ -18,6 +19,7 @@ import struct
 import subprocess
 import sys
 import threading
+import time
 
 import internet_files
 import internet_proxy
@@ -201,6 +203,18 @@ class Server(socketserver.ThreadingMixIn, socketserver.TCPServer):
 class Server6(Server):
     address_family = socket.AF_INET6
 
+    def server_bind(self):
+        """An address is there a moment after it was added."""
+        for _ in range(100):
+            try:
+                super().server_bind()
+                return
+            except OSError as e:
+                if e.errno != errno.EADDRNOTAVAIL:
+                    raise
+                time.sleep(0.05)
+        super().server_bind()
+
 
 class Web(http.server.BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
@@ -310,7 +324,7 @@ class Silent(socketserver.BaseRequestHandler):
 def serve6():
     ip(f"addr add {ROUTER6}/64 dev inet nodad")
     for address in (GOOD6, EVIL6):
-        ip(f"addr add {address}/128 dev lo")
+        ip(f"addr add {address}/128 dev lo nodad")
     ip(f"-6 route add blackhole {DEAD6}")
     for host, handler in ((GOOD6, Web), (EVIL6, Web)):
         threading.Thread(target=Server6((host, 80), handler).serve_forever, daemon=True).start()

@@ -130,7 +130,9 @@ def handle(*words):
     except (EOFError, OSError):
         pass
     finally:
-        print(json.dumps(login.seen), flush=True)
+        # In one piece: others do so at the same time.
+        sys.stdout.write(json.dumps(login.seen) + "\n")
+        sys.stdout.flush()
         login.socket.close()
 
 
