@@ -1,97 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * glovebox create, stop, kill and wait: sandboxes that live on behind their command.
+ * glovebox stop, kill and wait: the ends of sandboxes.
  */
 #include "cli/options.h"
-#include "cli/run_options.h"
 #include "cli/say.h"
-#include "cli/values.h"
 #include "cli/verbs.h"
-#include "sandbox/create.h"
 #include "sandbox/exec_ask.h"
-
-#define CREATE_LIFETIME_NS (300 * NSEC_PER_SEC)
-
-static const struct cli_options create_grammar = {
-    .options = cli_run_options,
-    .foreign = cli_run_foreign,
-    .help_command = "glovebox create --help",
-};
-
-void cli_create_help(FILE *out)
-{
-    fputs("Usage: glovebox create [OPTIONS]\n"
-          "\n"
-          "Makes a sandbox that lives on without a program of its own, and prints its name.\n"
-          "glovebox exec runs programs in it; it ends with glovebox stop, or when its lifetime\n"
-          "is over: 5 minutes, unless --lifetime says otherwise.\n"
-          "\n"
-          "Options are those of glovebox run, but for what concerns a command and its output:\n"
-          "--timeout, --tty, --trace, --json, --for-model, --output-limit, --raw.\n"
-          "\n"
-          "More: man glovebox-create\n",
-          out);
-}
-
-static int check_create(const struct run_options *o, int left, const char *word,
-                        struct sandbox_error *e)
-{
-    const struct {
-        bool is_given;
-        const char *name;
-    } of_commands[] = {{o->limits.is_given[LIMIT_TIMEOUT], "--timeout"},
-                       {o->spec.tty, "--tty"},
-                       {o->trace != NULL, "--trace"},
-                       {o->json, "--json"},
-                       {o->for_model, "--for-model"},
-                       {o->limits.is_given[LIMIT_OUTPUT], "--output-limit"},
-                       {o->raw, "--raw"}};
-    for (size_t i = 0; i < ARRAY_SIZE(of_commands); i++)
-        if (of_commands[i].is_given)
-            return sandbox_error_set(e, -EINVAL,
-                                     "%s: is for a command; leave it out here, or see glovebox "
-                                     "exec --help",
-                                     of_commands[i].name);
-    if (left > 0)
-        return sandbox_error_set(e, -EINVAL,
-                                 "create: starts no command; leave %s out, and run it with "
-                                 "glovebox exec NAME",
-                                 word);
-    return 0;
-}
-
-int cli_create(int count, char **words)
-{
-    struct run_options o = {.spec.waits = true};
-    struct sandbox_error e;
-    char name[SANDBOX_NAME_MAX_BYTES + 1];
-    int used;
-    int r = cli_options_parse(&create_grammar, count, words, &o, &used, &e);
-    if (r == 0 && o.help) {
-        cli_create_help(stdout);
-        run_options_done(&o);
-        return 0;
-    }
-    if (r == 0)
-        r = check_create(&o, count - used, used < count ? words[used] : "", &e);
-    if (r == 0)
-        r = run_options_complete(&o, 0, NULL, &e);
-    if (r == 0)
-        r = run_options_check_host(&e);
-    if (r == 0) {
-        uint64_t *lifetime = &o.spec.limits.value[LIMIT_LIFETIME];
-        *lifetime = *lifetime ? *lifetime : (uint64_t)CREATE_LIFETIME_NS;
-        r = sandbox_create(&o.spec, name, &e);
-    }
-    if (r < 0)
-        cli_say_error(&e);
-    else
-        puts(name);
-    run_options_done(&o);
-    return r < 0 ? CLI_STATUS_BAD_USE : 0;
-}
-
-/* ---- stop, kill, wait ---- */
 
 struct life_options {
     bool help;

@@ -2,6 +2,7 @@
 #include "cli/options.h"
 #include "cli/say.h"
 #include "cli/verbs.h"
+#include "sandbox/create_ask.h"
 
 #include <fcntl.h>
 #include <signal.h>
@@ -123,6 +124,8 @@ int main(int argc, char **argv)
         puts("glovebox " GLOVEBOX_VERSION);
         return 0;
     }
+    if (!strcmp(word, CREATE_VERB))
+        return cli_answer(argc - 2, argv + 2);
     const struct verb *verb = find_verb(word);
     return verb ? verb->run(argc - 2, argv + 2) : unknown_verb(word);
 }

@@ -14,6 +14,9 @@ void cli_run_help(FILE *out);
 int cli_create(int count, char **words);
 void cli_create_help(FILE *out);
 
+/* What libglovebox starts: sandbox/create_ask.h. */
+int cli_answer(int count, char **words);
+
 int cli_exec(int count, char **words);
 void cli_exec_help(FILE *out);
 

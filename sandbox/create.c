@@ -84,7 +84,8 @@ static _noreturn_ void live(const struct sandbox_spec *spec, int pipe)
     if (r < 0)
         tell(&c, r, e.text);
     else /* it was told already, unless it ended before it began */
-        tell(&c, -ECHILD, outcome.message.text[0] ? outcome.message.text : outcome.words);
+        tell(&c, outcome.refused ? outcome.refused : -ECHILD,
+             outcome.message.text[0] ? outcome.message.text : outcome.words);
     _exit(0);
 }
 

@@ -39,6 +39,7 @@ struct sandbox_outcome {
     enum sandbox_cause cause;
     int exit_status; /* 0 to 255, by the convention: the program's, 124, 125, 126, 127, 128+n */
     int exit_code;   /* the program's own, or -1 */
+    int refused;     /* negative errno: there was no place for it, or no such name; or 0 */
     int signal;      /* that ended the program, or this run; or 0 */
     int64_t wall_ns, user_ns, system_ns;
     int64_t kernel_ns;           /* processor time of the sandbox's kernel, not in the other two */

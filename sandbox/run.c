@@ -615,6 +615,7 @@ static int refuse(const struct sandbox_spec *spec, struct sandbox_outcome *ret, 
     *ret = (struct sandbox_outcome){.cause = SANDBOX_NOT_STARTED,
                                     .exit_status = SANDBOX_STATUS_FAILED,
                                     .exit_code = -1,
+                                    .refused = error,
                                     .limits = spec->limits,
                                     .message = *e};
     outcome_finish(ret);

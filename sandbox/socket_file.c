@@ -77,10 +77,11 @@ int socket_file_reach(const char *name, const char *suffix, struct sandbox_error
     }
     registry_close(&registry);
     if (r == -ENOENT || r == -ECONNREFUSED)
-        return sandbox_error_set(e, -ENOENT,
-                                 "%s: no sandbox of this name is running; glovebox ps lists those "
-                                 "that are",
-                                 name);
+        return sandbox_error_set(
+            e, -ENOENT,
+            "%.*s: no sandbox of this name is running; glovebox ps lists those "
+            "that are",
+            REGISTRY_NAME_MAX_BYTES, name);
     return r >= 0
                ? r
                : sandbox_error_set(e, r, "%s: %s; is it yours, and running?", name, strerror(-r));

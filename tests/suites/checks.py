@@ -15,9 +15,9 @@ from common import BUILD, ROOT, detail, e2e_programs, named_cases, run, say, wan
 LINES_MAX = 1000
 MISSING = {"format": "no clang-format-14", "built": f"nothing was built in {BUILD}"}
 # Where meson builds every file, and where each is a test of its own.
-BUILT_FOLDERS = ("cli/", "gateway/", "kernel/", "lib/", "probes/", "sandbox/", "tests/sys/", "tests/unit/")
+BUILT_FOLDERS = ("cli/", "gateway/", "kernel/", "lib/", "library/", "probes/", "sandbox/", "tests/sys/", "tests/unit/")
 TEST_FOLDERS = ("tests/sys/", "tests/unit/")
-FOLDERS = ("abi", "bench", "cli", "gateway", "include", "kernel", "lib", "probes", "sandbox", "tests", "tools")
+FOLDERS = ("abi", "bench", "cli", "examples", "gateway", "include", "kernel", "lib", "library", "probes", "sandbox", "tests", "tools")
 
 
 def walked():

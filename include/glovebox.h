@@ -1,0 +1,323 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * libglovebox: sandboxes for code that nobody trusts, from C.
+ *
+ *   struct glovebox_options *o = glovebox_options_new();
+ *   glovebox_options_set(o, "memory", "512M", NULL);
+ *   char name[GLOVEBOX_NAME_SIZE];
+ *   glovebox_create(o, name, &error);
+ *
+ * Results: 0 or more, or a negative errno, as each function says. Then, where there is a
+ * glovebox_error that is not NULL, it has the code and one sentence "WHAT: REASON; NEXT STEP" for
+ * people: safe to show, without a newline. Outputs are untouched on failure. Every _free and _close
+ * takes NULL. Strings that come in are copied, unless said otherwise; those that come out are
+ * borrowed from the object that they are of.
+ *
+ * Threads: an object is used by one thread at a time, different objects by different threads as
+ * they like; there is no other state. Nothing here starts a thread, sets a signal handler, or keeps
+ * a descriptor that is not closed on exec, and no SIGPIPE comes of it. glovebox_create() does not
+ * fork this process: it starts the program glovebox with posix_spawn(3) and reaps that child by its
+ * number, so that it may be called whatever other threads do; a program that reaps all its children
+ * itself does no harm.
+ *
+ * Waiting: functions with a timeout_ms wait at most for so long, -1 is without end, and 0 not at
+ * all; -EAGAIN: what they wait for is not there yet. Objects with a descriptor (_fd) make it
+ * readable, for poll(2) and kin, when it is worth to call again; it stays theirs.
+ *
+ * A sandbox lives on when the program that made it ends, until its lifetime is over or somebody
+ * ends it. Whoever is of the same user on the same machine finds it by its name.
+ *
+ * The ABI grows and does not change as long as the library's major version stays.
+ */
+#ifndef GLOVEBOX_H
+#define GLOVEBOX_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define GLOVEBOX_NAME_SIZE  64   /* of a sandbox's name with its NUL */
+#define GLOVEBOX_ERROR_SIZE 2048 /* of a sentence with its NUL */
+#define GLOVEBOX_WRITE_MAX  32768
+#define GLOVEBOX_READ_MAX   (1 << 20)
+
+struct glovebox_error {
+    int code; /* negative errno */
+    char text[GLOVEBOX_ERROR_SIZE];
+};
+
+/* "0.1.0", of the library that is linked. */
+const char *glovebox_version(void);
+
+/* ---- making one ---- */
+
+/* What a sandbox is to be; new ones are as `glovebox create` without options has it. */
+struct glovebox_options;
+
+/* NULL: no memory. */
+struct glovebox_options *glovebox_options_new(void);
+void glovebox_options_free(struct glovebox_options *o);
+
+/*
+ * Sets an option of glovebox-create(1), named as there but for the dashes: "memory", "512M";
+ * "mount", "/srv/data:/data:ro"; "env", "KEY=VALUE"; "policy", "/etc/agent.json"; "lifetime", "1h".
+ * What may be repeated there is added. value: NULL for options that have none. Values are looked at
+ * by glovebox_create(). 0; -EINVAL: no name of an option can be so; -E2BIG, -ENOMEM.
+ */
+int glovebox_options_set(struct glovebox_options *o, const char *name, const char *value,
+                         struct glovebox_error *e);
+
+/*
+ * Makes a sandbox and waits until programs can be started in it: some milliseconds. Relative paths
+ * and variables are this process's; warnings go to its standard error. 0 and the sandbox's name.
+ * -EINVAL: an option makes no sense; -EEXIST: the name is used; -EUSERS: that would be too many;
+ * and whatever the machine refuses. Nothing is left then.
+ */
+int glovebox_create(const struct glovebox_options *o, char name[GLOVEBOX_NAME_SIZE],
+                    struct glovebox_error *e);
+
+/* The same in two steps, for who must not wait. */
+struct glovebox_creation;
+int glovebox_create_begin(const struct glovebox_options *o, struct glovebox_creation **ret,
+                          struct glovebox_error *e);
+int glovebox_creation_fd(const struct glovebox_creation *c);
+/* -EAGAIN: call again. Else as glovebox_create(), and c is freed. */
+int glovebox_create_end(struct glovebox_creation *c, char name[GLOVEBOX_NAME_SIZE], int timeout_ms,
+                        struct glovebox_error *e);
+
+/* ---- which there are ---- */
+
+/* What is known of a sandbox at one moment. */
+struct glovebox_info;
+
+enum glovebox_text {
+    GLOVEBOX_TEXT_NAME,
+    GLOVEBOX_TEXT_COMMAND, /* of its main program; "" when it has none */
+    GLOVEBOX_TEXT_EGRESS,  /* its network policy in a few words; "" without one */
+};
+
+enum glovebox_number {
+    GLOVEBOX_NUMBER_KERNEL_PID,
+    GLOVEBOX_NUMBER_STARTER_PID,
+    GLOVEBOX_NUMBER_CREATED_MS,        /* since 1970 */
+    GLOVEBOX_NUMBER_MEMORY_BYTES,      /* that it uses */
+    GLOVEBOX_NUMBER_PEAK_MEMORY_BYTES, /* the most that it used */
+    GLOVEBOX_NUMBER_PROCESSES,
+    GLOVEBOX_NUMBER_THREADS,
+    GLOVEBOX_NUMBER_CPU_NS,       /* processor time */
+    GLOVEBOX_NUMBER_MEMORY_LIMIT, /* bytes; of limits 0 is none */
+    GLOVEBOX_NUMBER_CPU_LIMIT,    /* thousandths of a processor */
+    GLOVEBOX_NUMBER_PROCESS_LIMIT,
+    GLOVEBOX_NUMBER_DISK_LIMIT, /* bytes */
+    GLOVEBOX_NUMBER_LIFETIME_LIMIT_NS,
+};
+
+/* 0 and *ret; -ENOENT: none of that name is running. */
+int glovebox_inspect(const char *name, struct glovebox_info **ret, struct glovebox_error *e);
+void glovebox_info_free(struct glovebox_info *i);
+
+/* "" and -1 for what is not known, also by this version of the library. */
+const char *glovebox_info_text(const struct glovebox_info *i, enum glovebox_text which);
+int64_t glovebox_info_number(const struct glovebox_info *i, enum glovebox_number which);
+
+/* Those that run, of this user on this machine, in no order. */
+struct glovebox_list;
+int glovebox_list(struct glovebox_list **ret, struct glovebox_error *e);
+void glovebox_list_free(struct glovebox_list *l);
+size_t glovebox_list_count(const struct glovebox_list *l);
+/* The list's; NULL when there are not so many. */
+const struct glovebox_info *glovebox_list_get(const struct glovebox_list *l, size_t index);
+
+/* ---- its life ---- */
+
+/* Asks it to end: its programs get SIGTERM, and SIGKILL when its grace is over. */
+int glovebox_stop(const char *name, struct glovebox_error *e);
+/* Ends it at once. Neither waits until it has ended: glovebox_wait(). */
+int glovebox_kill(const char *name, struct glovebox_error *e);
+
+/* It is to end in lifetime_ms from now, instead of when it was; 0: never. */
+int glovebox_set_lifetime(const char *name, int64_t lifetime_ms, struct glovebox_error *e);
+
+struct glovebox_end {
+    int status;       /* as `glovebox run` would exit */
+    char cause[32];   /* "lifetime", "killed", "memory", ...: glovebox-run(1) */
+    char words[512];  /* the same for people */
+    char reserved[8]; /* 0 */
+};
+
+/* Somebody who waits for its end. Later changes of the name do not matter. */
+struct glovebox_watch;
+int glovebox_watch(const char *name, struct glovebox_watch **ret, struct glovebox_error *e);
+void glovebox_watch_free(struct glovebox_watch *w);
+int glovebox_watch_fd(const struct glovebox_watch *w);
+/* 0 and *ret when it has ended, whenever it is asked; -EAGAIN; -EPIPE: it was killed from outside,
+ * with its starter, who would have told. */
+int glovebox_watch_wait(struct glovebox_watch *w, int timeout_ms, struct glovebox_end *ret,
+                        struct glovebox_error *e);
+
+/* All of that at once: -ENOENT: none of that name is running. */
+int glovebox_wait(const char *name, int timeout_ms, struct glovebox_end *ret,
+                  struct glovebox_error *e);
+
+/* ---- programs in it ---- */
+
+/* What is to be started. */
+struct glovebox_command;
+
+/* With the program's name or path as its first argument. NULL: no memory. */
+struct glovebox_command *glovebox_command_new(const char *program);
+void glovebox_command_free(struct glovebox_command *c);
+
+/* Each 0 or -ENOMEM, and what is wrong with it is told by glovebox_exec(). */
+int glovebox_command_add_argument(struct glovebox_command *c, const char *word);
+int glovebox_command_set_env(struct glovebox_command *c, const char *name, const char *value);
+int glovebox_command_set_user(struct glovebox_command *c, const char *user);
+int glovebox_command_set_workdir(struct glovebox_command *c, const char *path);
+int glovebox_command_set_tag(struct glovebox_command *c, const char *tag); /* for attach */
+/* It has a standard input, which glovebox_exec_write() fills; else that is empty. */
+void glovebox_command_set_input(struct glovebox_command *c, int has_input);
+/* It has a terminal, and with it an input. */
+void glovebox_command_set_terminal(struct glovebox_command *c, unsigned rows, unsigned columns);
+/* SIGTERM after timeout_ms, SIGKILL grace_ms later; 0: none. */
+void glovebox_command_set_timeout(struct glovebox_command *c, int64_t timeout_ms, int64_t grace_ms);
+
+/* A program that was started in a sandbox, as somebody follows it. It lives on when this is freed.
+ */
+struct glovebox_exec;
+
+/* Asks for it; what comes of that is told by glovebox_exec_next(). 0; -ENOENT: no such sandbox. */
+int glovebox_exec(const char *sandbox, const struct glovebox_command *c, struct glovebox_exec **ret,
+                  struct glovebox_error *e);
+
+/*
+ * Follows one that was started before: by its process id in the sandbox, or where that is 0 by its
+ * tag. Its output comes from byte `offset` on, of what is kept: the last MiB;
+ * GLOVEBOX_FROM_NOW: only what is new. That there is no such program is told by
+ * glovebox_exec_next().
+ */
+#define GLOVEBOX_FROM_NOW UINT64_MAX
+int glovebox_attach(const char *sandbox, int64_t pid, const char *tag, uint64_t offset,
+                    struct glovebox_exec **ret, struct glovebox_error *e);
+void glovebox_exec_free(struct glovebox_exec *x);
+int glovebox_exec_fd(const struct glovebox_exec *x);
+
+enum glovebox_event_type {
+    GLOVEBOX_STARTED = 1, /* pid; offset: of the output that comes next */
+    GLOVEBOX_FAILED,      /* it can't be started: status 125 to 127, data: why. The last event */
+    GLOVEBOX_OUTPUT,      /* stream, offset, data */
+    GLOVEBOX_INPUT,       /* there is room for input again */
+    GLOVEBOX_ENDED,       /* status and the rest. The last event */
+};
+
+struct glovebox_event {
+    enum glovebox_event_type type;
+    int stream; /* 1: standard output, or the terminal; 2: standard error */
+    int64_t pid;
+    uint64_t offset;  /* of data in all of its output, both streams together; ENDED: its size */
+    const char *data; /* any bytes; borrowed until the next call with this object */
+    size_t size;
+    int status; /* as a shell has it: 0 to 255, 128+N for signal N, 124 when its time was up */
+    int signal; /* that ended it; 0: none */
+    int was_timed_out, was_out_of_memory;
+};
+
+/*
+ * What happens next: 0 and *ret; -EAGAIN; -EPIPE: the sandbox has ended, or all was told. Output
+ * that is not read holds the program up.
+ */
+int glovebox_exec_next(struct glovebox_exec *x, int timeout_ms, struct glovebox_event *ret,
+                       struct glovebox_error *e);
+
+/*
+ * Gives it input: how many bytes were taken, at most GLOVEBOX_WRITE_MAX. -EAGAIN: what was given
+ * before is still under way, and GLOVEBOX_INPUT tells when it is not; -EPIPE: it takes none any
+ * more. After GLOVEBOX_STARTED.
+ */
+ssize_t glovebox_exec_write(struct glovebox_exec *x, const void *data, size_t size,
+                            struct glovebox_error *e);
+/* There will be no more input. A terminal's ends by what is typed, such as "\4". */
+int glovebox_exec_end_input(struct glovebox_exec *x, struct glovebox_error *e);
+
+/* To its process group. 0: it was sent; one that has ended gets nothing. */
+int glovebox_exec_signal(struct glovebox_exec *x, int signal, struct glovebox_error *e);
+int glovebox_exec_resize(struct glovebox_exec *x, unsigned rows, unsigned columns,
+                         struct glovebox_error *e);
+
+/* Lets its output go by until its end: 0 and the event GLOVEBOX_ENDED or _FAILED. */
+int glovebox_exec_wait(struct glovebox_exec *x, int timeout_ms, struct glovebox_event *ret,
+                       struct glovebox_error *e);
+
+/* ---- files in it ---- */
+
+/*
+ * A connection to a sandbox's file system. Paths are the sandbox's: absolute, or from the user's
+ * home. What is done has the rights of that user, by name or number; NULL: of the sandbox's own.
+ *
+ * Each function waits at most glovebox_files_set_timeout() (at first without end). -EAGAIN: it has
+ * begun, and goes on when the same call is made again; other calls are -EBUSY till then.
+ * What the sandbox refuses has its errno: -ENOENT, -EACCES, -ENOSPC, ... -ECONNRESET: it has ended.
+ */
+struct glovebox_files;
+int glovebox_files_open(const char *sandbox, const char *user, struct glovebox_files **ret,
+                        struct glovebox_error *e);
+void glovebox_files_close(struct glovebox_files *f);
+int glovebox_files_fd(const struct glovebox_files *f);
+void glovebox_files_set_timeout(struct glovebox_files *f, int timeout_ms);
+
+struct glovebox_file {
+    const char *path;   /* whole */
+    const char *target; /* where a symbolic link leads in the end; "" */
+    const char *owner, *group;
+    uint32_t mode;        /* as lstat(2) has it */
+    uint32_t target_mode; /* of a link that leads somewhere; 0 */
+    uint32_t uid, gid;
+    int64_t size_bytes, mtime_s;
+    uint32_t mtime_ns;
+};
+
+/* *ret: its strings are borrowed until the next call with f. */
+int glovebox_files_stat(struct glovebox_files *f, const char *path, struct glovebox_file *ret,
+                        struct glovebox_error *e);
+
+/* What is in a directory, `depth` levels of it (at least 1), a directory before what is in it.
+ * *ret_count files at *ret, borrowed until the next call with f. -E2BIG: more than 100,000. */
+int glovebox_files_list(struct glovebox_files *f, const char *path, unsigned depth,
+                        const struct glovebox_file **ret, size_t *ret_count,
+                        struct glovebox_error *e);
+
+/* One directory; with parents, those that are missing on the way too. -EEXIST: it is there. */
+int glovebox_files_make_directory(struct glovebox_files *f, const char *path, unsigned mode,
+                                  int parents, struct glovebox_error *e);
+int glovebox_files_move(struct glovebox_files *f, const char *from, const char *to,
+                        struct glovebox_error *e);
+/* With all that is in it; 0 also when nothing is there. */
+int glovebox_files_remove(struct glovebox_files *f, const char *path, struct glovebox_error *e);
+
+/*
+ * Reading: opens a file, and reads from it, at most GLOVEBOX_READ_MAX bytes at once: how many; 0:
+ * that was all. The file stays open until another call is made.
+ */
+int glovebox_files_read_open(struct glovebox_files *f, const char *path, int64_t *ret_size_bytes,
+                             struct glovebox_error *e);
+ssize_t glovebox_files_read(struct glovebox_files *f, void *data, size_t size, int64_t offset,
+                            struct glovebox_error *e);
+
+/*
+ * Writing: a new file, which takes the place of what is at its path at once and whole when it is
+ * committed, and is gone when another call is made before. Missing directories are made. At most
+ * GLOVEBOX_READ_MAX bytes at once.
+ */
+int glovebox_files_write_open(struct glovebox_files *f, const char *path, unsigned mode,
+                              struct glovebox_error *e);
+ssize_t glovebox_files_write(struct glovebox_files *f, const void *data, size_t size,
+                             int64_t offset, struct glovebox_error *e);
+int glovebox_files_commit(struct glovebox_files *f, struct glovebox_error *e);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

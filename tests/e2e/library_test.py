@@ -1,0 +1,583 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""libglovebox: installed in a prefix of its own, with the programs of examples/ built against it; and each of its
+functions, called through ctypes."""
+import ctypes as c
+import errno
+import os
+import re
+import select
+import shutil
+import subprocess
+import sys
+import threading
+import time
+
+sys.dont_write_bytecode = True
+from cases import GLOVEBOX, LIMIT, ROOT, Case, main, wait_until  # noqa: E402
+
+BUILD = os.path.dirname(os.path.dirname(os.path.realpath(GLOVEBOX)))
+LIBRARY = os.path.join(BUILD, "library/libglovebox.so")
+COMPILER = shutil.which(os.environ.get("CC", "cc"))
+STARTED, FAILED, OUTPUT, INPUT, ENDED = range(1, 6)
+NAME, COMMAND, EGRESS = range(3)
+KERNEL_PID, STARTER_PID, CREATED_MS, MEMORY_BYTES, PEAK, PROCESSES, THREADS, CPU_NS, MEMORY_LIMIT = range(9)
+
+
+def is_sanitized():
+    return b"libasan" in subprocess.run(["ldd", LIBRARY], capture_output=True, check=False).stdout
+
+
+class Error(c.Structure):
+    _fields_ = [("code", c.c_int), ("text", c.c_char * 2048)]
+
+
+class End(c.Structure):
+    _fields_ = [("status", c.c_int), ("cause", c.c_char * 32), ("words", c.c_char * 512), ("reserved", c.c_char * 8)]
+
+
+class Event(c.Structure):
+    _fields_ = [("type", c.c_int), ("stream", c.c_int), ("pid", c.c_int64), ("offset", c.c_uint64), ("data", c.c_void_p),
+                ("size", c.c_size_t), ("status", c.c_int), ("signal", c.c_int), ("was_timed_out", c.c_int),
+                ("was_out_of_memory", c.c_int)]
+
+    def bytes(self):
+        return c.string_at(self.data, self.size)
+
+
+class File(c.Structure):
+    _fields_ = [("path", c.c_char_p), ("target", c.c_char_p), ("owner", c.c_char_p), ("group", c.c_char_p),
+                ("mode", c.c_uint32), ("target_mode", c.c_uint32), ("uid", c.c_uint32), ("gid", c.c_uint32),
+                ("size_bytes", c.c_int64), ("mtime_s", c.c_int64), ("mtime_ns", c.c_uint32)]
+
+
+def load():
+    lib = c.CDLL(LIBRARY)
+    for name in ("version", "info_text"):
+        getattr(lib, f"glovebox_{name}").restype = c.c_char_p
+    for name in ("options_new", "command_new", "list_get"):
+        getattr(lib, f"glovebox_{name}").restype = c.c_void_p
+    for name in ("info_number", "list_count", "exec_write", "files_read", "files_write"):
+        getattr(lib, f"glovebox_{name}").restype = c.c_int64
+    return lib
+
+
+class Api(Case):
+    """Each call by its name without the prefix; a failure is an OSError of its code and sentence."""
+
+    def setUp(self):
+        super().setUp()
+        if is_sanitized():
+            self.skipTest("a sanitized library is not for another's program")
+        self.lib = load()
+        self.name = f"api-{os.getpid()}-{self.id().rpartition('.')[2].removeprefix('test_')}"[:63].replace("_", "-")
+
+    def call(self, function, *arguments):
+        error = Error(0, b"untouched")
+        result = getattr(self.lib, f"glovebox_{function}")(*arguments, c.byref(error))
+        if result < 0:
+            self.assertEqual(error.code, result)
+            self.assertRegex(error.text.decode(), r"\A[^\n]+\Z")
+            raise OSError(-result, error.text.decode())
+        self.assertEqual(error.text, b"untouched")
+        return result
+
+    def refused(self, code, pattern, function, *arguments):
+        with self.assertRaises(OSError) as caught:
+            self.call(function, *arguments)
+        self.assertEqual(caught.exception.errno, code, caught.exception)
+        self.assertRegex(caught.exception.strerror, pattern)
+
+    def object(self, function, *arguments, free=None):
+        """What comes out of a function that has `**ret` in front of the error."""
+        out = c.c_void_p()
+        self.call(function, *arguments, c.byref(out))
+        if free:
+            self.addCleanup(getattr(self.lib, f"glovebox_{free}"), out)
+        return out
+
+    def options(self, *pairs):
+        o = c.c_void_p(self.lib.glovebox_options_new())
+        self.addCleanup(self.lib.glovebox_options_free, o)
+        for name, value in pairs:
+            self.call("options_set", o, name.encode(), value.encode() if value is not None else None)
+        return o
+
+    def create(self, *pairs):
+        name = c.create_string_buffer(64)
+        self.call("create", self.options(("name", self.name), *pairs), name)
+        self.addCleanup(self.lib.glovebox_kill, name.value, None)
+        self.assertEqual(name.value.decode(), self.name)
+        return name.value
+
+    def command(self, *words):
+        command = c.c_void_p(self.lib.glovebox_command_new(words[0].encode()))
+        self.addCleanup(self.lib.glovebox_command_free, command)
+        for word in words[1:]:
+            self.lib.glovebox_command_add_argument(command, word.encode())
+        return command
+
+    def exec(self, name, *words, prepare=None):
+        command = self.command(*words)
+        if prepare:
+            prepare(command)
+        return self.object("exec", name, command, free="exec_free")
+
+    def next(self, x, timeout_ms=LIMIT * 1000):
+        event = Event()
+        self.call("exec_next", x, timeout_ms, c.byref(event))
+        return event
+
+    def collect(self, x):
+        """(standard output, standard error, last event)"""
+        streams = {1: b"", 2: b""}
+        while True:
+            event = self.next(x)
+            if event.type == OUTPUT:
+                streams[event.stream] += event.bytes()
+            elif event.type in (FAILED, ENDED):
+                return streams[1], streams[2], event
+
+    def run_in(self, name, *words):
+        return self.collect(self.exec(name, *words))
+
+
+class Installed(Case):
+    def setUp(self):
+        super().setUp()
+        if not COMPILER or is_sanitized():
+            self.skipTest("a sanitized build is not installed" if COMPILER else "no C compiler")
+        subprocess.run(["meson", "install", "-C", BUILD, "--no-rebuild", "--quiet", "--destdir", self.folder], check=True,
+                       capture_output=True)
+        pc = subprocess.run(["find", self.folder, "-name", "glovebox.pc"], check=True, capture_output=True, text=True).stdout
+        self.pc_folder = os.path.dirname(pc.strip())
+        self.library_folder = os.path.dirname(self.pc_folder)
+        self.prefix = self.library_folder[:self.library_folder.index("/lib")]
+
+    def pkg_config(self, *words):
+        done = subprocess.run(["pkg-config", f"--define-variable=prefix={self.prefix}", *words, "glovebox"], check=True,
+                              capture_output=True, text=True, env={**os.environ, "PKG_CONFIG_PATH": self.pc_folder})
+        return done.stdout.split()
+
+    def build(self, name, *libraries):
+        out = self.path(name)
+        subprocess.run([COMPILER, "-Wall", "-Wextra", "-Werror", "-o", out, os.path.join(ROOT, "examples", f"{name}.c"),
+                        *self.pkg_config("--cflags"), *libraries], check=True)
+        return out
+
+    def run_example(self, program, env=None):
+        return subprocess.run([program], capture_output=True, timeout=LIMIT, check=False,
+                              env={**os.environ, "LD_LIBRARY_PATH": self.library_folder, **(env or {})})
+
+    def test_what_is_there(self):
+        for path in ("bin/glovebox", "libexec/glovebox/glovebox-kernel", "libexec/glovebox/glovebox-gateway",
+                     "include/glovebox.h", *(f"share/man/man{page[-1]}/{page}" for page in os.listdir(os.path.join(ROOT, "man"))
+                                             if page[-1].isdigit())):
+            self.assertTrue(os.path.exists(os.path.join(self.prefix, path)), path)
+        self.assertEqual(self.pkg_config("--modversion")[0], load().glovebox_version().decode())
+
+    def test_only_own_names(self):
+        for words in (["-D", os.path.join(self.library_folder, "libglovebox.so")],
+                      ["-g", os.path.join(self.library_folder, "libglovebox.a")]):
+            text = subprocess.run(["nm", "--defined-only", *words], check=True, capture_output=True, text=True).stdout
+            names = {line.split()[2].partition("@")[0] for line in text.splitlines() if len(line.split()) == 3}
+            self.assertIn("glovebox_create", names)
+            self.assertEqual({n for n in names if not re.match("glovebox_|GLOVEBOX_", n)}, set())
+
+    def test_header_alone(self):
+        """It needs no other, is C++ too, and all that it declares is there."""
+        program = self.path("all.c", "#include <glovebox.h>\nint main(void) { return 0; }\n")
+        with open(os.path.join(self.prefix, "include/glovebox.h"), encoding="utf-8") as f:
+            declared = set(re.findall(r"\b(glovebox_\w+)\(", re.sub(r"/\*.*?\*/", "", f.read(), flags=re.S)))
+        subprocess.run([COMPILER, "-std=c99", "-pedantic", "-Wall", "-Wextra", "-Werror", "-fsyntax-only", program,
+                        *self.pkg_config("--cflags")], check=True)
+        lib = load()
+        self.assertGreater(len(declared), 50)
+        self.assertEqual({n for n in declared if not hasattr(lib, n)}, set())
+        with open(os.path.join(ROOT, "man/glovebox.3"), encoding="utf-8") as f:
+            documented = set(re.findall(r"^\.BR (glovebox_\w+) \(\)", f.read(), re.M))
+        self.assertEqual(declared, documented)
+
+    def test_run(self):
+        self.expect(self.run_example(self.build("run", *self.pkg_config("--libs"))), 0, b"45\n", b"")
+
+    def test_stream(self):
+        done = self.run_example(self.build("stream", *self.pkg_config("--libs")))
+        self.expect(done, err=b"")
+        lines = done.stdout.decode().splitlines()
+        self.assertEqual(sorted(lines[:6]), sorted(f"{p}: {n}" for p in ("first", "second") for n in ("one", "two", "three")))
+        self.assertEqual(sorted(lines[6:8]), ["first", "second"])
+        self.assertEqual(lines[8:], ["killed"])
+
+    def test_static(self):
+        program = self.build("run", os.path.join(self.library_folder, "libglovebox.a"))
+        self.assertNotIn(b"libglovebox", subprocess.run(["ldd", program], capture_output=True, check=False).stdout)
+        glovebox = os.path.join(self.prefix, "bin/glovebox")
+        self.expect(self.run_example(program, {"GLOVEBOX_PROGRAM": glovebox}), 0, b"45\n", b"")
+
+    def test_glovebox_is_missing(self):
+        program = self.build("run", *self.pkg_config("--libs"))
+        done = self.run_example(program, {"GLOVEBOX_PROGRAM": "/nowhere/glovebox"})
+        self.expect(done, 125, b"", b"run: GLOVEBOX_PROGRAM: /nowhere/glovebox can't be executed; correct it, or take it out\n")
+
+
+class Create(Api):
+    def test_options_count(self):
+        name = self.create(("memory", "64M"), ("env", "A=b=c"), ("env", "NEW=1\n2"), ("pids", "17"))
+        out, err, event = self.run_in(name, "sh", "-c", "echo $A; echo \"$NEW\"")
+        self.assertEqual((out, err, event.status), (b"b=c\n1\n2\n", b"", 0))
+        info = self.object("inspect", name, free="info_free")
+        number = self.lib.glovebox_info_number
+        self.assertEqual(number(info, MEMORY_LIMIT), 64 << 20)
+        self.assertEqual(number(info, MEMORY_LIMIT + 2), 17)
+        self.assertEqual(number(info, 1000), -1)
+        self.assertEqual(self.lib.glovebox_info_text(info, 1000), b"")
+        self.assertGreater(number(info, KERNEL_PID), 1)
+        self.assertLess(abs(number(info, CREATED_MS) - time.time() * 1000), 60000)
+
+    def test_refused(self):
+        out = c.create_string_buffer(b"as it was", 64)
+        for pairs, code, pattern in ((("memory", "5X"), errno.EINVAL, r"\A--memory 5X: .*; "),
+                                     (("memory", None), errno.EINVAL, r"\A--memory: its value is missing; "),
+                                     (("memroy", "1G"), errno.EINVAL, r"did you mean --memory\?"),
+                                     (("help", None), errno.EINVAL, r"\A--help: is for people; "),
+                                     (("tty", None), errno.EINVAL, r"\A--tty: is for a command; "),
+                                     (("speculation-barriers", "1"), errno.EINVAL, "takes no value"),
+                                     (("image", self.path("none")), errno.ENOENT, "no such directory")):
+            with self.subTest(pairs[0]):
+                self.refused(code, pattern, "create", self.options(("name", self.name), pairs, ("pids", "9")), out)
+        self.assertEqual(out.value, b"as it was")
+        o = self.options()
+        for name in (b"", b"--memory", b"a=b", b"a b", b"a" * 65, b"-"):
+            self.refused(errno.EINVAL, "no option is called so; ", "options_set", o, name, b"1")
+        self.refused(errno.E2BIG, "pass large data in a file", "options_set", o, b"env", b"A=" + b"x" * (8 << 20))
+
+    def test_name_is_used(self):
+        name = self.create()
+        self.refused(errno.EEXIST, f"{self.name}: .*; ", "create", self.options(("name", self.name)), c.create_string_buffer(64))
+        self.assertEqual(self.run_in(name, "echo", "still")[0], b"still\n")
+
+    def test_in_two_steps(self):
+        creation = self.object("create_begin", self.options(("name", self.name)))
+        fd = self.lib.glovebox_creation_fd(creation)
+        self.assertTrue(select.select([fd], [], [], LIMIT)[0])
+        name = c.create_string_buffer(64)
+        while True:
+            try:
+                self.call("create_end", creation, name, 0)
+                break
+            except OSError as e:
+                self.assertEqual(e.errno, errno.EAGAIN)
+                select.select([fd], [], [], LIMIT)
+        self.addCleanup(self.lib.glovebox_kill, name.value, None)
+        self.assertEqual(self.run_in(name.value, "echo", "hi")[0], b"hi\n")
+
+    def test_from_many_threads(self):
+        """What other threads hold at that moment is nobody's problem; and who made it may end."""
+        names, failures = [], []
+
+        def make(i):
+            try:
+                name = c.create_string_buffer(64)
+                self.call("create", self.options(("name", f"{self.name}-{i}"), ("sandboxes", "1000")), name)
+                names.append(name.value)
+                failures.extend(x for x in [self.run_in(name.value, "echo", str(i))[0]] if x != f"{i}\n".encode())
+            except Exception as e:  # pylint: disable=broad-except
+                failures.append(e)
+        threads = [threading.Thread(target=make, args=(i,)) for i in range(4)]
+        for t in threads:
+            t.start()
+        for t in threads:
+            t.join()
+        for name in names:
+            self.call("kill", name)
+        self.assertEqual(failures, [])
+        self.assertEqual(len(names), 4)
+
+    def test_keeps_nothing_of_the_caller(self):
+        """Not its descriptors, nor what it ignores or blocks."""
+        reading, writing = os.pipe()
+        os.set_inheritable(writing, True)
+        name = self.create()
+        os.close(writing)
+        self.assertTrue(select.select([reading], [], [], LIMIT)[0], "somebody else holds the pipe")
+        os.close(reading)
+        info = self.object("inspect", name, free="info_free")
+        starter = self.lib.glovebox_info_number(info, STARTER_PID)
+        with open(f"/proc/{starter}/cmdline", "rb") as f:
+            self.assertTrue(f.read().split(b"\0")[0].endswith(b"glovebox"))
+
+
+class Life(Api):
+    def wait(self, name, timeout_ms=LIMIT * 1000):
+        end = End()
+        self.call("wait", name, timeout_ms, c.byref(end))
+        return end.status, end.cause.decode(), end.words.decode()
+
+    def test_watch_and_stop(self):
+        name = self.create()
+        watch = self.object("watch", name, free="watch_free")
+        end = End()
+        self.refused(errno.EAGAIN, "has not ended; ", "watch_wait", watch, 0, c.byref(end))
+        self.call("stop", name)
+        self.assertTrue(select.select([self.lib.glovebox_watch_fd(watch)], [], [], LIMIT)[0])
+        for _ in range(2):
+            self.call("watch_wait", watch, LIMIT * 1000, c.byref(end))
+            self.assertEqual((end.status, end.cause), (143, b"killed"))
+            self.assertRegex(end.words.decode(), r"ended by SIGTERM .* from python")
+
+    def test_lifetime(self):
+        name = self.create(("lifetime", "1h"))
+        self.refused(errno.EINVAL, "not negative; ", "set_lifetime", name, c.c_int64(-1))
+        watch = self.object("watch", name, free="watch_free")
+        self.call("set_lifetime", name, c.c_int64(1))
+        end = End()
+        self.call("watch_wait", watch, LIMIT * 1000, c.byref(end))
+        self.assertEqual((end.status, end.cause), (124, b"lifetime"))
+
+    def test_nobody_of_that_name(self):
+        for function, *more in (("stop",), ("kill",), ("set_lifetime", c.c_int64(0)), ("inspect", c.byref(c.c_void_p())),
+                                ("watch", c.byref(c.c_void_p())), ("wait", 0, c.byref(End()))):
+            for name in (self.name, "", "..", "a/b", "." + self.name, "x" * 5000):
+                self.refused(errno.ENOENT, "no sandbox of this name", function, name.encode(), *more)
+
+    def test_list(self):
+        name = self.create()
+        listing = self.object("list", free="list_free")
+        count = self.lib.glovebox_list_count(listing)
+        names = [self.lib.glovebox_info_text(c.c_void_p(self.lib.glovebox_list_get(listing, c.c_size_t(i))), NAME)
+                 for i in range(count)]
+        self.assertIn(name, names)
+        self.assertIsNone(self.lib.glovebox_list_get(listing, c.c_size_t(count)))
+
+    def test_starter_is_killed(self):
+        name = self.create()
+        watch = self.object("watch", name, free="watch_free")
+        info = self.object("inspect", name, free="info_free")
+        os.kill(self.lib.glovebox_info_number(info, STARTER_PID), 9)
+        self.refused(errno.EPIPE, "it was killed; ", "watch_wait", watch, LIMIT * 1000, c.byref(End()))
+
+
+class Exec(Api):
+    def test_streams_and_end(self):
+        out, err, event = self.run_in(self.create(), "sh", "-c", "echo out; echo err >&2; exit 3")
+        self.assertEqual((out, err, event.type, event.status, event.signal), (b"out\n", b"err\n", ENDED, 3, 0))
+        self.assertEqual(event.offset, 8)
+
+    def test_can_not_start(self):
+        out, _, event = self.run_in(self.create(), "no-such-program")
+        self.assertEqual((out, event.type, event.status), (b"", FAILED, 127))
+        self.assertRegex(event.bytes().decode(), "no-such-program")
+
+    def test_all_is_told_once(self):
+        x = self.exec(self.create(), "true")
+        self.collect(x)
+        self.refused(errno.EPIPE, "all is told", "exec_next", x, 0, c.byref(Event()))
+        self.refused(errno.EPIPE, "has ended", "exec_signal", x, 15)
+
+    def test_input_back_pressure(self):
+        """4 MiB in and out again; no piece is lost, and none is taken while one is under way."""
+        x = self.exec(self.create(), "cat", prepare=lambda command: self.lib.glovebox_command_set_input(command, 1))
+        self.refused(errno.EBUSY, "has not started yet", "exec_write", x, b"x", c.c_size_t(1))
+        data = os.urandom(4 << 20)
+        sent, got, is_ended, refusals = 0, bytearray(), False, 0
+        while True:
+            event = self.next(x)
+            if event.type == OUTPUT:
+                got += event.bytes()
+            if event.type == ENDED:
+                break
+            if event.type in (STARTED, INPUT) and sent < len(data):
+                n = self.call("exec_write", x, data[sent:], c.c_size_t(len(data) - sent))
+                self.assertTrue(0 < n <= 32768)
+                sent += n
+                try:
+                    self.call("exec_write", x, b"more", c.c_size_t(4))
+                except OSError as e:
+                    self.assertEqual(e.errno, errno.EAGAIN)
+                    refusals += 1
+            elif event.type == INPUT and not is_ended:
+                self.call("exec_end_input", x)
+                is_ended = True
+        self.assertEqual((bytes(got) == data, event.status), (True, 0))
+        self.assertEqual(refusals, -(-len(data) // 32768))
+        self.refused(errno.EPIPE, "input", "exec_write", x, b"x", c.c_size_t(1))
+
+    def test_attach_from_an_offset(self):
+        name = self.create()
+        x = self.exec(name, "sh", "-c", "printf 0123456789; read -r line; echo $line",
+                      prepare=lambda command: (self.lib.glovebox_command_set_tag(command, b"web"),
+                                               self.lib.glovebox_command_set_input(command, 1)))
+        self.assertEqual(self.next(x).type, STARTED)
+        self.assertEqual(self.next(x).bytes(), b"0123456789")
+        again = self.object("attach", name, c.c_int64(0), b"web", c.c_uint64(4), free="exec_free")
+        started = self.next(again)
+        self.assertEqual((started.type, started.offset), (STARTED, 4))
+        output = self.next(again)
+        self.assertEqual((output.offset, output.bytes()), (4, b"456789"))
+        self.call("exec_write", again, b"on\n", c.c_size_t(3))
+        self.assertEqual(self.collect(again)[0], b"on\n")
+        self.assertEqual(self.collect(x)[0], b"on\n")
+        late = self.object("attach", name, c.c_int64(started.pid), None, c.c_uint64(0), free="exec_free")
+        self.assertEqual(self.collect(late)[0], b"0123456789on\n")
+        nobody = self.object("attach", name, c.c_int64(0), b"nobody", c.c_uint64(0), free="exec_free")
+        self.assertEqual(self.next(nobody).type, FAILED)
+        self.refused(errno.EINVAL, "give its process id", "attach", name, c.c_int64(0), b"", c.c_uint64(0), c.byref(c.c_void_p()))
+
+    def test_terminal_resize_signal(self):
+        x = self.exec(self.create(), "sh", "-c", "stty size; trap 'stty size; exit 7' WINCH; echo ready; while :; do sleep 0.05; done",
+                      prepare=lambda command: self.lib.glovebox_command_set_terminal(command, 30, 90))
+        got = b""
+        while b"ready" not in got:
+            event = self.next(x)
+            got += event.bytes() if event.type == OUTPUT else b""
+        self.assertEqual(got, b"30 90\r\nready\r\n")
+        self.call("exec_resize", x, 40, 100)
+        out, _, event = self.collect(x)
+        self.assertEqual((out, event.status), (b"40 100\r\n", 7))
+
+    def test_signal_and_timeout(self):
+        name = self.create()
+        x = self.exec(name, "sleep", "600")
+        self.next(x)
+        for wrong in (0, -1, 65):
+            self.refused(errno.EINVAL, "no such signal; ", "exec_signal", x, wrong)
+        self.call("exec_signal", x, 2)
+        event = self.collect(x)[2]
+        self.assertEqual((event.status, event.signal, event.was_timed_out), (130, 2, 0))
+        x = self.exec(name, "sleep", "600", prepare=lambda command: self.lib.glovebox_command_set_timeout(
+            command, c.c_int64(50), c.c_int64(0)))
+        event = self.collect(x)[2]
+        self.assertEqual((event.status, event.signal, event.was_timed_out), (124, 9, 1))
+
+    def test_sandbox_is_killed(self):
+        name = self.create()
+        x = self.exec(name, "sleep", "600")
+        self.next(x)
+        info = self.object("inspect", name, free="info_free")
+        os.kill(self.lib.glovebox_info_number(info, STARTER_PID), 9)
+        self.refused(errno.EPIPE, "the sandbox has ended", "exec_next", x, LIMIT * 1000, c.byref(Event()))
+
+    def test_environment_user_workdir(self):
+        def prepare(command):
+            self.lib.glovebox_command_set_env(command, b"K", b"v")
+            self.lib.glovebox_command_set_user(command, b"root")
+            self.lib.glovebox_command_set_workdir(command, b"/usr")
+        out, _, _ = self.collect(self.exec(self.create(), "sh", "-c", "echo $K $(id -u) $PWD", prepare=prepare))
+        self.assertEqual(out, b"v 0 /usr\n")
+
+
+class Files(Api):
+    def open(self, name, user=None):
+        return self.object("files_open", name, user, free="files_close")
+
+    def write(self, f, path, data, mode=0o644):
+        self.call("files_write_open", f, path, mode)
+        at = 0
+        while at < len(data):
+            at += self.call("files_write", f, data[at:], c.c_size_t(len(data) - at), c.c_int64(at))
+        self.call("files_commit", f)
+
+    def read(self, f, path):
+        size = c.c_int64()
+        self.call("files_read_open", f, path, c.byref(size))
+        data, buffer = b"", c.create_string_buffer(1 << 20)
+        while True:
+            n = self.call("files_read", f, buffer, c.c_size_t(len(buffer)), c.c_int64(len(data)))
+            data += buffer.raw[:n]
+            if n == 0:
+                self.assertEqual(size.value, len(data))
+                return data
+
+    def list(self, f, path, depth):
+        files, count = c.POINTER(File)(), c.c_size_t()
+        self.call("files_list", f, path, depth, c.byref(files), c.byref(count))
+        return [(files[i].path, files[i].size_bytes) for i in range(count.value)]
+
+    def test_there_and_back(self):
+        name = self.create()
+        f = self.open(name)
+        data = os.urandom((3 << 20) + 17)
+        self.write(f, b"/tmp/a/b/big", data, 0o600)
+        self.assertEqual(self.read(f, b"/tmp/a/b/big"), data)
+        st = File()
+        self.call("files_stat", f, b"/tmp/a/b/big", c.byref(st))
+        self.assertEqual((st.path, st.size_bytes, st.mode, st.owner), (b"/tmp/a/b/big", len(data), 0o100600, b"user"))
+        self.call("files_make_directory", f, b"/tmp/a/new/deep", 0o700, 1)
+        self.refused(errno.EEXIST, "/tmp/a/new: .*; ", "files_make_directory", f, b"/tmp/a/new", 0o700, 0)
+        self.call("files_move", f, b"/tmp/a/b/big", b"/tmp/a/small")
+        self.assertEqual(self.list(f, b"/tmp/a", 3), [(b"/tmp/a/b", 4096), (b"/tmp/a/new", 4096), (b"/tmp/a/new/deep", 4096),
+                                                      (b"/tmp/a/small", len(data))])
+        self.assertEqual(self.list(f, b"/tmp/a/b", 1), [])
+        self.call("files_remove", f, b"/tmp/a")
+        self.call("files_remove", f, b"/tmp/a")
+        self.refused(errno.ENOENT, r"\A/tmp/a: No such file", "files_stat", f, b"/tmp/a", c.byref(st))
+        self.assertEqual(self.run_in(name, "ls", "/tmp")[0], b"")
+
+    def test_rights_of_the_user(self):
+        name = self.create()
+        f, root = self.open(name), self.open(name, b"root")
+        self.write(root, b"/root/x", b"secret")
+        self.refused(errno.EACCES, "Permission denied", "files_read_open", f, b"/root/x", None)
+        self.assertEqual(self.read(root, b"/root/x"), b"secret")
+        self.refused(errno.ESRCH, "no user nobody-at-all", "files_stat", self.open(name, b"nobody-at-all"), b"/", c.byref(File()))
+
+    def test_without_waiting(self):
+        f = self.open(self.create())
+        self.lib.glovebox_files_set_timeout(f, 0)
+        tries = 0
+
+        def until_done(function, *arguments):
+            nonlocal tries
+            while True:
+                try:
+                    return self.call(function, f, *arguments)
+                except OSError as e:
+                    if e.errno != errno.EAGAIN:
+                        raise
+                    tries += 1
+                    if function == "files_stat":
+                        self.refused(errno.EBUSY, "another call", "files_remove", f, b"/tmp/x")
+                    self.assertTrue(select.select([self.lib.glovebox_files_fd(f)], [], [], LIMIT)[0])
+        for i in range(200):
+            until_done("files_write_open", f"/tmp/x/{i}".encode(), 0o644)
+            until_done("files_write", b"abc", c.c_size_t(3), c.c_int64(0))
+            until_done("files_commit")
+        until_done("files_stat", b"/tmp/x/7", c.byref(File()))
+        files, count = c.POINTER(File)(), c.c_size_t()
+        until_done("files_list", b"/tmp", 9, c.byref(files), c.byref(count))
+        self.assertEqual(count.value, 201)
+        self.assertGreater(tries, 0)
+
+    def test_bad_paths(self):
+        f = self.open(self.create())
+        self.refused(errno.ENAMETOOLONG, "too long; ", "files_stat", f, b"/" + b"x" * 5000, c.byref(File()))
+        self.refused(errno.ENAMETOOLONG, "too long", "files_stat", f, b"/" + b"x" * 300, c.byref(File()))
+        self.refused(errno.EISDIR, "/tmp: ", "files_read_open", f, b"/tmp", None)
+        self.refused(errno.EBADF, "Bad file descriptor", "files_read", f, c.create_string_buffer(8), c.c_size_t(8), c.c_int64(0))
+        self.assertEqual(self.list(f, b"/tmp", 1), [])
+
+    def test_not_committed_is_gone(self):
+        f = self.open(self.create())
+        self.call("files_write_open", f, b"/tmp/half", 0o644)
+        self.call("files_write", f, b"abc", c.c_size_t(3), c.c_int64(0))
+        self.assertEqual(self.list(f, b"/tmp", 1), [])
+        self.refused(errno.EBADF, "Bad file", "files_commit", f)
+
+    def test_sandbox_has_ended(self):
+        name = self.create()
+        f = self.open(name)
+        self.call("kill", name)
+        self.assertTrue(wait_until(lambda: self.ended(f)))
+        self.refused(errno.ECONNRESET, "it has ended; ", "files_stat", f, b"/", c.byref(File()))
+
+    def ended(self, f):
+        try:
+            self.call("files_stat", f, b"/", c.byref(File()))
+            return False
+        except OSError as e:
+            return e.errno == errno.ECONNRESET
+
+
+if __name__ == "__main__":
+    main(sys.modules[__name__])
