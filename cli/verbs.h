@@ -32,6 +32,9 @@ void cli_kill_help(FILE *out);
 int cli_wait(int count, char **words);
 void cli_wait_help(FILE *out);
 
+int cli_serve(int count, char **words);
+void cli_serve_help(FILE *out);
+
 int cli_ps(int count, char **words);
 void cli_ps_help(FILE *out);
 

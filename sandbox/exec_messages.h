@@ -49,8 +49,9 @@ enum exec_type {
     EXEC_FAILED,  /* status: 125, 126 or 127; text: why. Nothing follows */
     EXEC_OUTPUT,  /* flags: EXEC_OUT or EXEC_ERR (a terminal's: EXEC_OUT); offset: where text
                      belongs */
-    EXEC_ENDED,   /* status: as wait4(2) has it; flags: enum control_reason; offset: bytes of output
-                     in all; value: 1 when its time was up. Nothing follows */
+    EXEC_ENDED,   /* status: as wait4(2) has it; flags: enum control_reason, and
+                     EXEC_WITH_SANDBOX when the sandbox ended and it with that; offset: bytes of
+                     output in all; value: 1 when its time was up. Nothing follows */
     EXEC_ITEM,    /* flags as for EXEC_START; text: its tag, a NUL, its records, which may be cut */
     EXEC_OVER,    /* the sandbox has ended; status: as glovebox run's; text: cause, a NUL, words */
 };
@@ -58,13 +59,14 @@ enum exec_type {
 /* INPUT, INPUT_END, SIGNAL and WINDOW are for the connection's own program, or for that whose
  * process id is in value. */
 
-#define EXEC_TTY        1u
-#define EXEC_NULL_INPUT 2u
-#define EXEC_OUT        1u
-#define EXEC_ERR        2u
-#define EXEC_TO_PROCESS 1u
-#define EXEC_TO_SESSION 2u
-#define EXEC_FROM_NOW   UINT64_MAX
+#define EXEC_TTY          1u
+#define EXEC_NULL_INPUT   2u
+#define EXEC_OUT          1u
+#define EXEC_ERR          2u
+#define EXEC_TO_PROCESS   1u
+#define EXEC_TO_SESSION   2u
+#define EXEC_WITH_SANDBOX (1u << 31)
+#define EXEC_FROM_NOW     UINT64_MAX
 
 struct exec_packet {
     uint32_t version, type;

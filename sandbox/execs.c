@@ -416,7 +416,7 @@ void execs_kernel_gone(struct execs *x)
         if (program->state == EXEC_STARTING)
             exec_note_failed(program, SANDBOX_STATUS_FAILED, words, sizeof(words) - 1);
         else if (program->state == EXEC_RUNNING)
-            exec_note_ended(program, SIGKILL, CONTROL_BY_ITSELF);
+            exec_note_ended(program, SIGKILL, CONTROL_BY_ITSELF | EXEC_WITH_SANDBOX);
     }
 }
 

@@ -52,15 +52,25 @@ int socket_file_accept(int listener)
     return TAKE_FD(fd);
 }
 
-int socket_file_connect_as(const struct registry *r, const char *name, const char *suffix)
+static int connect_with(const struct registry *r, const char *name, const char *suffix, int flags)
 {
     const struct sockaddr_un a = make_address(r, name, suffix);
-    int fd = new_socket(0);
+    int fd = new_socket(flags);
     if (fd < 0 || connect(fd, (const struct sockaddr *)&a, sizeof(a)) == 0)
         return fd;
     int error = errno;
     close(fd);
     return -error;
+}
+
+int socket_file_connect_as(const struct registry *r, const char *name, const char *suffix)
+{
+    return connect_with(r, name, suffix, 0);
+}
+
+int socket_file_connect_at_once(const struct registry *r, const char *name, const char *suffix)
+{
+    return connect_with(r, name, suffix, SOCK_NONBLOCK);
 }
 
 int socket_file_reach(const char *name, const char *suffix, struct sandbox_error *e)

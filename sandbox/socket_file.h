@@ -17,6 +17,9 @@
 int socket_file_listen_as(const struct registry *r, const char *suffix, int backlog);
 int socket_file_connect_as(const struct registry *r, const char *name, const char *suffix);
 
+/* Likewise, non-blocking, and waits for nobody: -EAGAIN: too many wait there. */
+int socket_file_connect_at_once(const struct registry *r, const char *name, const char *suffix);
+
 /* Of the sandbox that r has entered. A descriptor or negative errno. */
 static inline int socket_file_listen(const struct registry *r, int backlog)
 {

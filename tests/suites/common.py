@@ -85,8 +85,9 @@ def wanted(name):
     return len(sys.argv) < 2 or any(word in name for word in sys.argv[1:])
 
 
-def e2e_programs(with_internet):
-    """Names in tests/e2e: those whose cases reach internet.py by what they import, or the others."""
+def e2e_programs(kind):
+    """Names in tests/e2e: "server", those that begin so; "internet", of others those whose cases reach internet.py by what
+    they import; "plain", the rest."""
     folder = os.path.join(ROOT, "tests/e2e")
     imports, names = {}, sorted(n for n in os.listdir(folder) if n.endswith(".py"))
     for name in names:
@@ -95,7 +96,9 @@ def e2e_programs(with_internet):
 
     def reaches(name, seen=()):
         return name == "internet.py" or any(reaches(n, (*seen, name)) for n in imports.get(name, ()) if n not in seen)
-    return [n for n in names if n.endswith("_test.py") and reaches(n) == with_internet]
+    def kind_of(name):
+        return "server" if name.startswith("server") else "internet" if reaches(name) else "plain"
+    return [n for n in names if n.endswith("_test.py") and kind_of(n) == kind]
 
 
 def named_cases(path):

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""tests/e2e: the programs as their users meet them, and programs on a terminal. Those with an internet are the suite
-"gateway"."""
+"""tests/e2e: the programs as their users meet them, and programs on a terminal. The first word says which: "plain", or
+"server", those of glovebox serve; those with an internet are the suite "gateway"."""
 import concurrent.futures
 import os
 import subprocess
@@ -16,7 +16,7 @@ TOGETHER = 2  # much of their time they wait
 
 
 def run(name):
-    return subprocess.run(["/usr/bin/python3", os.path.join(FOLDER, name), *sys.argv[1:]],
+    return subprocess.run(["/usr/bin/python3", os.path.join(FOLDER, name), *sys.argv[2:]],
                           env=dict(os.environ, GLOVEBOX=GLOVEBOX), stdin=subprocess.DEVNULL,
                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
 
@@ -24,7 +24,7 @@ def run(name):
 def main():
     broken = False
     with concurrent.futures.ThreadPoolExecutor(TOGETHER) as pool:
-        for done in pool.map(run, e2e_programs(with_internet=False)):
+        for done in pool.map(run, e2e_programs(sys.argv[1])):
             sys.stdout.buffer.write(done.stdout)
             sys.stdout.buffer.flush()
             broken |= done.returncode not in (0, 1)

@@ -42,7 +42,7 @@ def run_unit(program, path, tests):
 
 def plan():
     """(function, arguments, tests), the end-to-end ones first."""
-    for program in e2e_programs(with_internet=True):
+    for program in e2e_programs("internet"):
         tests = [test for test in named_cases(f"tests/e2e/{program}") if is_wanted(test)]
         if tests:
             yield run_e2e, program, tests

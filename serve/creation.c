@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "serve/serve_parts.h"
+
+#include "sandbox/create.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <sys/wait.h>
+
+struct creation {
+    struct list link;
+    uint64_t id;
+    char *records;
+    size_t size;
+    bool is_forgotten;
+    pid_t pid; /* at work */
+    int pipe;
+};
+
+/* What the child tells. */
+struct report {
+    int error;
+    char text[SANDBOX_ERROR_MAX_BYTES];
+};
+
+void creations_init(struct creations *c, const struct serve *s, creation_done_fn done,
+                    void *userdata)
+{
+    *c = (struct creations){.serve = s, .done = done, .userdata = userdata};
+    list_init(&c->waiting);
+    list_init(&c->working);
+}
+
+static void free_creation(struct creation *c)
+{
+    list_remove(&c->link);
+    free(c->records);
+    free(c);
+}
+
+/* ---- in the child ---- */
+
+static int read_number(const char *text, uint64_t *ret)
+{
+    char *end;
+    errno = 0;
+    unsigned long long value = strtoull(text, &end, 10);
+    if (errno || *end || text[0] < '0' || text[0] > '9' || value > INT64_MAX / NSEC_PER_MSEC)
+        return -EINVAL;
+    *ret = value;
+    return 0;
+}
+
+static int take_record(struct sandbox_spec *spec, const char *record, struct sandbox_error *e)
+{
+    uint64_t ms;
+    if (!strncmp(record, "name=", 5))
+        return sandbox_spec_set_name(spec, record + 5, e);
+    if (!strncmp(record, "policy=", 7))
+        return sandbox_spec_set_policy(spec, record + 7, strlen(record + 7), e);
+    if (!strncmp(record, "lifetime_ms=", 12)) {
+        if (read_number(record + 12, &ms) < 0 || ms == 0)
+            return sandbox_error_set(e, -EINVAL, "a lifetime that is no number");
+        spec->limits.value[LIMIT_LIFETIME] = ms * (uint64_t)NSEC_PER_MSEC;
+        return 0;
+    }
+    if (!strcmp(record, "template=base"))
+        return 0;
+    return sandbox_error_set(e, -EINVAL, "a record that is not known");
+}
+
+static int complete(struct sandbox_spec *spec, const struct creation *c, struct sandbox_error *e)
+{
+    for (size_t at = 0; at < c->size; at += strlen(c->records + at) + 1) {
+        int r = take_record(spec, c->records + at, e);
+        if (r < 0)
+            return r;
+    }
+    return 0;
+}
+
+static _noreturn_ void create(struct sandbox_spec *spec, const struct creation *c, int pipe)
+{
+    struct report r = {0};
+    struct sandbox_error e = {0};
+    char name[SANDBOX_NAME_MAX_BYTES + 1] = "";
+    sigset_t none;
+    sigemptyset(&none);
+    sigprocmask(SIG_SETMASK, &none, NULL);
+    /* A terminal's Ctrl-C is for the launcher. */
+    setpgid(0, 0);
+    r.error = complete(spec, c, &e);
+    if (r.error == 0)
+        r.error = sandbox_create(spec, name, &e);
+    snprintf(r.text, sizeof(r.text), "%s", r.error < 0 ? e.text : name);
+    _exit(write(pipe, &r, sizeof(r)) == (ssize_t)sizeof(r) ? 0 : 1);
+}
+
+/* ---- in the launcher ---- */
+
+/* The specification is the child's own copy from the fork on. */
+static int start(struct creations *all, struct creation *c)
+{
+    int fds[2];
+    if (pipe2(fds, O_CLOEXEC) < 0)
+        return -errno;
+    c->pid = fork();
+    if (c->pid == 0)
+        create(all->serve->spec, c, fds[1]);
+    int error = errno;
+    close(fds[1]);
+    if (c->pid < 0) {
+        close(fds[0]);
+        return -error;
+    }
+    c->pipe = fds[0];
+    list_remove(&c->link);
+    list_append(&all->working, &c->link);
+    all->working_count++;
+    return 0;
+}
+
+static void start_waiting(struct creations *all)
+{
+    struct creation *c;
+    while (all->working_count < CREATIONS_MAX &&
+           (c = list_first(&all->waiting, struct creation, link))) {
+        int r = start(all, c);
+        if (r == 0)
+            continue;
+        all->done(all->userdata, c->id, -r, "the machine is short of memory or processes");
+        free_creation(c);
+    }
+}
+
+int creations_add(struct creations *all, uint64_t id, const char *records, size_t size)
+{
+    if (size == 0 || records[size - 1] != '\0')
+        return -EINVAL;
+    struct creation *c = calloc(1, sizeof(*c));
+    char *copy = c ? malloc(size) : NULL;
+    if (!copy) {
+        free(c);
+        return -ENOMEM;
+    }
+    memcpy(copy, records, size);
+    *c = (struct creation){.id = id, .records = copy, .size = size};
+    list_append(&all->waiting, &c->link);
+    start_waiting(all);
+    return 0;
+}
+
+size_t creations_fill_poll(const struct creations *all, struct pollfd p[CREATIONS_MAX])
+{
+    struct creation *c;
+    size_t count = 0;
+    list_for_each(c, &all->working, link) p[count++] =
+        (struct pollfd){.fd = c->pipe, .events = POLLIN};
+    return count;
+}
+
+/* It has written all that it ever will, or is gone: so neither call waits for long. */
+static void finish(struct creations *all, struct creation *c)
+{
+    struct report r;
+    ssize_t size = read(c->pipe, &r, sizeof(r));
+    close(c->pipe);
+    while (waitpid(c->pid, NULL, 0) < 0 && errno == EINTR)
+        ;
+    if (size != (ssize_t)sizeof(r))
+        r = (struct report){.error = -EPIPE,
+                            .text = "the sandbox's creation was interrupted; try again"};
+    r.text[sizeof(r.text) - 1] = '\0';
+    if (!c->is_forgotten)
+        all->done(all->userdata, c->id, -r.error, r.text);
+    all->working_count--;
+    free_creation(c);
+}
+
+void creations_step(struct creations *all, const struct pollfd *p, size_t count)
+{
+    struct creation *c, *next;
+    list_for_each_safe(c, next, &all->working, link)
+    {
+        for (size_t i = 0; i < count; i++)
+            if (p[i].fd == c->pipe && p[i].revents) {
+                finish(all, c);
+                break;
+            }
+    }
+    start_waiting(all);
+}
+
+void creations_forget(struct creations *all)
+{
+    struct creation *c, *next;
+    list_for_each_safe(c, next, &all->waiting, link) free_creation(c);
+    list_for_each(c, &all->working, link) c->is_forgotten = true;
+}

@@ -1,0 +1,273 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "serve/serve_parts.h"
+
+#include "sandbox/registry.h"
+#include "sandbox/socket_file.h"
+#include "sandbox/usage.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <time.h>
+
+/* A server that fails so often in so long is not started again. */
+#define FAILURES_MAX 5
+#define FAILURES_NS  (60 * NSEC_PER_SEC)
+
+struct loop {
+    struct serve *serve;
+    struct server_child server;
+    struct creations creations;
+    struct registry registry;
+    int signals;
+    bool is_ready; /* once: the person was told */
+    bool is_wrong; /* the server has said what it can't */
+    int64_t failures_ns[FAILURES_MAX];
+};
+
+static struct launch_message message;
+
+static int64_t now_ns(void)
+{
+    struct timespec ts;
+    clock_gettime(CLOCK_MONOTONIC, &ts);
+    return ts.tv_sec * NSEC_PER_SEC + ts.tv_nsec;
+}
+
+/* ---- what the server asks ---- */
+
+static void reply(struct loop *l, enum launch_type type, uint64_t id, int error, const void *data,
+                  size_t size, int fd)
+{
+    const struct launch_packet p = {.type = type,
+                                    .id = id,
+                                    .error = error,
+                                    .data_size = (uint32_t)MIN(size, (size_t)LAUNCH_DATA_MAX)};
+    if (server_child_send(&l->server, &p, data, fd) < 0)
+        l->is_wrong = true;
+}
+
+static void reply_error(struct loop *l, enum launch_type type, uint64_t id, int error)
+{
+    const char *words = strerror(error);
+    reply(l, type, id, error, words, strlen(words), -1);
+}
+
+static void on_created(void *userdata, uint64_t id, int error, const char *text)
+{
+    reply(userdata, LAUNCH_CREATED, id, error, text, strlen(text), -1);
+}
+
+static void create(struct loop *l, const struct launch_packet *p)
+{
+    int r = creations_add(&l->creations, p->id, message.data, p->data_size);
+    if (r == -EINVAL)
+        l->is_wrong = true;
+    else if (r < 0)
+        reply_error(l, LAUNCH_CREATED, p->id, -r);
+}
+
+/* The name in the message: false when it is none that the server may say. */
+static bool read_name(const struct launch_packet *p, char ret[LAUNCH_NAME_SIZE + 1])
+{
+    if (!launch_is_name(message.data, p->data_size))
+        return false;
+    memcpy(ret, message.data, LAUNCH_NAME_SIZE);
+    ret[LAUNCH_NAME_SIZE] = '\0';
+    return true;
+}
+
+static void open_socket(struct loop *l, const struct launch_packet *p)
+{
+    char name[LAUNCH_NAME_SIZE + 1];
+    bool is_known = p->kind == LAUNCH_EXECS || p->kind == LAUNCH_FILES;
+    if (!is_known || !read_name(p, name)) {
+        l->is_wrong = true;
+        return;
+    }
+    _cleanup_close_ int fd = socket_file_connect_at_once(
+        &l->registry, name, p->kind == LAUNCH_EXECS ? SOCKET_FILE_EXECS : SOCKET_FILE_FILES);
+    if (fd >= 0)
+        reply(l, LAUNCH_OPENED, p->id, 0, NULL, 0, fd);
+    else
+        reply_error(l, LAUNCH_OPENED, p->id, fd == -ECONNREFUSED ? ENOENT : -fd);
+}
+
+static int measure(struct loop *l, const char *name, struct launch_usage *ret)
+{
+    struct sandbox_usage u;
+    char *text;
+    int r = registry_read(&l->registry, name, &text);
+    if (r < 0)
+        return r;
+    struct record *record = calloc(1, sizeof(*record));
+    if (record)
+        record_parse(text, record);
+    r = record ? usage_read(record, &u) : -ENOMEM;
+    if (r == 0)
+        *ret = (struct launch_usage){
+            .memory_bytes = u.memory_bytes,
+            .memory_limit_bytes = record->limits.value[LIMIT_MEMORY],
+            .disk_limit_bytes = record->limits.value[LIMIT_DISK],
+            .cpu_ns = u.cpu_ns,
+            .cpu_thousandths = record->limits.value[LIMIT_CPUS],
+        };
+    free(record);
+    free(text);
+    return r;
+}
+
+static void tell_usage(struct loop *l, const struct launch_packet *p)
+{
+    char name[LAUNCH_NAME_SIZE + 1];
+    struct launch_usage usage;
+    if (!read_name(p, name)) {
+        l->is_wrong = true;
+        return;
+    }
+    int r = measure(l, name, &usage);
+    if (r < 0)
+        reply_error(l, LAUNCH_USED, p->id, -r);
+    else
+        reply(l, LAUNCH_USED, p->id, 0, &usage, sizeof(usage), -1);
+}
+
+static void be_ready(struct loop *l, const struct launch_packet *p)
+{
+    char key[64];
+    struct serve *s = l->serve;
+    snprintf(key, sizeof(key), "%.*s", (int)MIN(p->data_size, 63u), message.data);
+    if (!l->is_ready)
+        s->ready(s->userdata, key);
+    l->is_ready = true;
+    explicit_bzero(key, sizeof(key));
+    explicit_bzero(message.data, p->data_size);
+}
+
+static void take_message(struct loop *l)
+{
+    ssize_t size = recv(l->server.channel, &message, sizeof(message), MSG_DONTWAIT | MSG_TRUNC);
+    if (size <= 0)
+        return; /* its end shows in its pidfd */
+    const struct launch_packet *p = &message.packet;
+    if ((size_t)size > sizeof(message) || !launch_is_valid(&message, (size_t)size)) {
+        l->is_wrong = true;
+        return;
+    }
+    switch (p->type) {
+    case LAUNCH_READY:
+        be_ready(l, p);
+        break;
+    case LAUNCH_CREATE:
+        create(l, p);
+        break;
+    case LAUNCH_OPEN:
+        open_socket(l, p);
+        break;
+    case LAUNCH_USAGE:
+        tell_usage(l, p);
+        break;
+    default:
+        l->is_wrong = true;
+    }
+}
+
+/* ---- the server's end ---- */
+
+static void describe_end(int status, char *text, size_t size)
+{
+    if (WIFSIGNALED(status))
+        snprintf(text, size, "it was ended by signal %d (%s)", WTERMSIG(status),
+                 strsignal(WTERMSIG(status)));
+    else
+        snprintf(text, size, "it ended with status %d", WEXITSTATUS(status));
+}
+
+/* Whether it may be started once more. */
+static bool note_failure(struct loop *l)
+{
+    int64_t now = now_ns();
+    for (size_t i = 0; i + 1 < FAILURES_MAX; i++)
+        l->failures_ns[i] = l->failures_ns[i + 1];
+    l->failures_ns[FAILURES_MAX - 1] = now;
+    return l->failures_ns[0] == 0 || now - l->failures_ns[0] > FAILURES_NS;
+}
+
+static int on_server_ended(struct loop *l, struct sandbox_error *e)
+{
+    char why[160], line[256];
+    bool was_wrong = l->is_wrong;
+    describe_end(server_child_end(&l->server), why, sizeof(why));
+    creations_forget(&l->creations);
+    l->is_wrong = false;
+    if (!l->is_ready)
+        return sandbox_error_set(e, -EPIPE, "serve: the server could not start: %s", why);
+    if (!note_failure(l))
+        return sandbox_error_set(e, -EPIPE, "serve: the server fails again and again: %s", why);
+    snprintf(line, sizeof(line), "serve: the server failed: %s; it is started again",
+             was_wrong ? "it asked for what it may not" : why);
+    l->serve->say(line);
+    return server_child_start(l->serve, &l->server, e);
+}
+
+/* ---- the loop ---- */
+
+/* 1: go on; 0: a signal has come; or negative errno. */
+static int turn(struct loop *l, struct sandbox_error *e)
+{
+    struct pollfd p[3 + CREATIONS_MAX] = {
+        {.fd = l->signals, .events = POLLIN},
+        {.fd = l->server.channel, .events = POLLIN},
+        {.fd = l->server.pidfd, .events = POLLIN},
+    };
+    size_t count = creations_fill_poll(&l->creations, p + 3);
+    if (poll(p, 3 + count, -1) < 0)
+        return errno == EINTR ? 1 : -errno;
+    if (p[0].revents)
+        return 0;
+    creations_step(&l->creations, p + 3, count);
+    if (p[1].revents & POLLIN)
+        take_message(l);
+    if (l->is_wrong || p[2].revents) {
+        int r = on_server_ended(l, e);
+        return r < 0 ? r : 1;
+    }
+    return 1;
+}
+
+static int watch_signals(struct sandbox_error *e)
+{
+    static const int ends[] = {SIGINT, SIGTERM, SIGHUP};
+    sigset_t set;
+    sigemptyset(&set);
+    for (size_t i = 0; i < ARRAY_SIZE(ends); i++)
+        sigaddset(&set, ends[i]);
+    sigprocmask(SIG_BLOCK, &set, NULL);
+    int fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+    return fd < 0 ? sandbox_error_set(e, -errno, "serve: signalfd: %s; free memory and try again",
+                                      strerror(errno))
+                  : fd;
+}
+
+int serve_run(struct serve *s, struct sandbox_error *e)
+{
+    struct loop l = {.serve = s, .server = SERVER_CHILD_NONE, .registry = REGISTRY_CLOSED};
+    creations_init(&l.creations, s, on_created, &l);
+    int r = registry_open(&l.registry, e);
+    if (r < 0)
+        return r;
+    r = l.signals = watch_signals(e);
+    if (r >= 0)
+        r = server_child_start(s, &l.server, e);
+    if (r == 0)
+        r = 1;
+    while (r == 1)
+        r = turn(&l, e);
+    server_child_end(&l.server);
+    creations_forget(&l.creations);
+    base_closep(&l.signals);
+    registry_close(&l.registry);
+    return r;
+}

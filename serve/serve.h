@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * The launcher behind glovebox serve: what the server (server/, which is jailed and parses what
+ * strangers send) can't do itself. It holds the listening sockets and the state folder, starts the
+ * server and starts it again when it has failed, makes sandboxes for it, and hands it connections
+ * to those. lib/base/launch.h says what they say to each other.
+ *
+ *   main loop  server_child.c   the server's process
+ *              serve.c          the channel, and what is asked over it
+ *              creation.c       sandboxes being made: each by a child of this process, so that
+ *                               nobody waits for it
+ *
+ * Sandboxes live on when this process ends, each with its keeper (sandbox/create.h); the next one
+ * finds them again by the server's records.
+ */
+#pragma once
+
+#include "lib/base/launch.h"
+#include "sandbox/spec.h"
+
+struct serve {
+    int listeners[LAUNCH_LISTENERS_MAX];
+    size_t listener_count;
+    int state;          /* the state folder */
+    const char *domain; /* that clients are told; NULL */
+    const char *key;    /* that is to be valid; NULL: the server makes one when it has none */
+    bool allows_egress; /* of sandboxes whose creator says nothing of the network */
+    struct sandbox_spec *spec; /* of every sandbox, but for what is said of one */
+    /* The server takes requests; key: that it has just made, or "". Once. */
+    void (*ready)(void *userdata, const char *key);
+    void *userdata;
+    void (*say)(const char *line); /* for the person who started it */
+};
+
+/*
+ * Serves until SIGINT, SIGTERM or SIGHUP comes: 0. Or negative errno with the sentence, when the
+ * server could not start, or fails again and again. The caller has one thread.
+ */
+int serve_run(struct serve *s, struct sandbox_error *e);
+
+/*
+ * A listening socket on ADDRESS:PORT, [ADDRESS]:PORT or PORT (of 127.0.0.1). is_public: whether
+ * others than this machine reach it. A descriptor, or negative errno with the sentence.
+ */
+int serve_listen(const char *where, bool *ret_is_public, struct sandbox_error *e);
+
+/* The state folder, made when it isn't there; it is this user's alone. Likewise. */
+int serve_open_state(const char *path, struct sandbox_error *e);

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+/* The parts of serve/serve.h. Not for other rooms. */
+#pragma once
+
+#include "lib/base/list.h"
+#include "serve/serve.h"
+
+#include <poll.h>
+
+/* ---- server_child.c ---- */
+
+struct server_child {
+    pid_t pid;
+    int pidfd, channel; /* -1: it doesn't run */
+};
+
+#define SERVER_CHILD_NONE ((struct server_child){.pidfd = -1, .channel = -1})
+
+/* 0, or negative errno with the sentence. */
+int server_child_start(const struct serve *s, struct server_child *ret, struct sandbox_error *e);
+
+/* Ends it, when it still runs, and takes its status as wait4(2) has it. */
+int server_child_end(struct server_child *c);
+
+/* One message. 0; negative errno: it takes nothing. */
+int server_child_send(const struct server_child *c, const struct launch_packet *p, const void *data,
+                      int fd);
+
+/* ---- creation.c ---- */
+
+#define CREATIONS_MAX 8 /* at work; others wait for their turn */
+
+/* How one went; text: a name or a sentence. */
+typedef void (*creation_done_fn)(void *userdata, uint64_t id, int error, const char *text);
+
+struct creations {
+    const struct serve *serve;
+    struct list waiting, working;
+    size_t working_count;
+    creation_done_fn done;
+    void *userdata;
+};
+
+void creations_init(struct creations *c, const struct serve *s, creation_done_fn done,
+                    void *userdata);
+
+/* The specification of lib/base/launch.h; 0, -ENOMEM, or -EINVAL: it is none. */
+int creations_add(struct creations *c, uint64_t id, const char *records, size_t size);
+
+size_t creations_fill_poll(const struct creations *c, struct pollfd p[CREATIONS_MAX]);
+void creations_step(struct creations *c, const struct pollfd *p, size_t count);
+
+/* Who asked is gone: those that wait are dropped, those at work are finished for nobody. */
+void creations_forget(struct creations *c);

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * The sandboxes of the control plane: in memory, and as records that outlive the server. Each has a
+ * link to its keeper, by which its end is known.
+ *
+ *   boxes_new() recorded -> STARTING -> launcher: CREATE -> link, EXEC_WATCH -> RUNNING
+ *                               \-> could not: removed                            |
+ *        killed, or its time is up: EXEC_END ------------------------------> ENDING
+ *                                        the keeper has ended: removed <----------+
+ *
+ * A record is written before the sandbox is started and removed after it has ended. So after this
+ * process was killed at any moment, boxes_recover() finds every one that may live. A sandbox that
+ * nobody ends is ended by its keeper at its deadline, whether a server lives or not.
+ */
+#pragma once
+
+#include "server/link.h"
+#include "server/text.h"
+
+#include <jansson.h>
+
+enum box_state { BOX_STARTING, BOX_RUNNING, BOX_ENDING };
+
+struct box {
+    struct list all;
+    enum box_state state;
+    char id[64];
+    int64_t key; /* whose it is */
+    char token[TOKEN_SIZE + 1];
+    int64_t started_ms, deadline_ms; /* CLOCK_REALTIME */
+    char *template;
+    json_t *metadata, *env; /* of strings */
+    json_t *network;        /* as it was asked for, or NULL */
+    int internet;           /* allow_internet_access: 0, 1; -1: not said */
+    struct list streams;    /* struct box_stream: cut when it ends */
+    bool is_asked_for;      /* of one that was found in the records */
+    struct link link;
+    struct ask ask; /* CREATE */
+    struct timer timer;
+    /* Once: it runs (error 0), or could not be started, and why. */
+    void (*started)(void *userdata, struct box *b, int error, const char *why);
+    void *userdata;
+};
+
+/* An answer that is cut when the sandbox ends. */
+struct box_stream {
+    struct list link;
+    struct request *request;
+};
+
+struct box_wish {
+    int64_t key;
+    const char *template;
+    int64_t timeout_s;
+    json_t *metadata, *env, *network; /* taken: references */
+    int internet;
+    const char *policy; /* or NULL */
+};
+
+/*
+ * Finds again what the records name, and waits until it is known of each whether it lives. 0 or
+ * negative errno.
+ */
+int boxes_recover(void);
+
+/*
+ * Records a new one and has it started; started() is called later, but when this fails: negative
+ * errno (-ENOSPC, -EAGAIN: too many at once, -ENOMEM).
+ */
+int boxes_new(const struct box_wish *wish,
+              void (*started)(void *userdata, struct box *b, int error, const char *why),
+              void *userdata, struct box **ret);
+
+/* Those that run. NULL: there is none. key 0: of any. */
+struct box *boxes_find(const char *id, int64_t key);
+struct box *boxes_find_by_token(const char *token);
+
+/* Walks them, in no order. */
+struct box *boxes_next(struct box *b);
+size_t boxes_count(void);
+
+/* Moves the end. 0; negative errno: nothing has changed. */
+int box_set_deadline(struct box *b, int64_t deadline_ms);
+
+/* Ends it: its streams are cut at once. 0; or negative errno: its keeper can't be told. */
+int box_end(struct box *b, const char *why);
+
+void box_add_stream(struct box *b, struct box_stream *s, struct request *r);
+void box_remove_stream(struct box_stream *s);
+
+/* The value of a global variable of its programs. */
+const char *box_get_metadata(const void *box, const char *key);

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Connections of clients: accepted, read, answered, and ended when they take too long.
+ */
+#pragma once
+
+#include "server/request.h"
+
+/*
+ * Finds the handler of r, whose head is parsed; or answers, and returns NULL.
+ */
+typedef const struct handler *(*connection_find_fn)(struct request *r);
+
+/* Begins to accept on listening sockets. 0 or -errno. */
+int connections_start(const int *listeners, size_t count, connection_find_fn find);
+
+/* What has become possible in this turn is done. Whether there is more at once. */
+bool connections_advance(void);
+
+size_t connections_count(void);

@@ -1,0 +1,243 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "server/control.h"
+
+#include "server/connection.h"
+#include "server/keys.h"
+#include "server/limits.h"
+#include "server/server.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+#define SEGMENT_MAX_BYTES 512
+
+static const char no_pause[] =
+    "pausing is not offered yet; let the sandbox run, or kill it and create another";
+static const char no_snapshot[] = "snapshots are not offered yet; create a new sandbox";
+static const char no_template[] =
+    "templates are not offered yet; create sandboxes from the template 'base'";
+static const char no_volume[] = "volumes are not offered yet; write files to the sandbox instead";
+static const char no_secret[] =
+    "secrets are not offered yet; glovebox run --secret has them for single programs";
+static const char no_log[] = "logs are not offered yet; read a command's output as it comes";
+
+static const struct control_route {
+    const char *method, *path;
+    const struct handler *handler; /* NULL: it is not offered, and missing says so */
+    const char *missing;
+} routes[] = {
+    {"POST", "/sandboxes", &control_create, NULL},
+    {"POST", "/v2/sandboxes", &control_create, NULL},
+    {"GET", "/sandboxes", &control_list_running, NULL},
+    {"GET", "/v2/sandboxes", &control_list, NULL},
+    {"GET", "/sandboxes/metrics", NULL, "ask for each sandbox: /sandboxes/ID/metrics"},
+    {"GET", "/sandboxes/*", &control_get, NULL},
+    {"DELETE", "/sandboxes/*", &control_delete, NULL},
+    {"POST", "/sandboxes/*/timeout", &control_set_timeout, NULL},
+    {"POST", "/sandboxes/*/refreshes", &control_refresh, NULL},
+    {"POST", "/sandboxes/*/connect", &control_connect, NULL},
+    {"POST", "/v2/sandboxes/*/connect", &control_connect_later, NULL},
+    {"PUT", "/sandboxes/*/network", &control_set_network, NULL},
+    {"GET", "/sandboxes/*/metrics", &control_measure, NULL},
+    {"POST", "/sandboxes/*/pause", NULL, no_pause},
+    {"POST", "/sandboxes/*/resume", NULL, no_pause},
+    {"POST", "/sandboxes/*/fork", NULL, "forks are not offered yet; create a new sandbox"},
+    {"POST", "/v2/sandboxes/*/fork", NULL, "forks are not offered yet; create a new sandbox"},
+    {"POST", "/sandboxes/*/snapshots", NULL, no_snapshot},
+    {"GET", "/sandboxes/*/logs", NULL, no_log},
+    {"GET", "/v2/sandboxes/*/logs", NULL, no_log},
+    {NULL, "/snapshots", NULL, no_snapshot},
+    {NULL, "/templates", NULL, no_template},
+    {NULL, "/v2/templates", NULL, no_template},
+    {NULL, "/v3/templates", NULL, no_template},
+    {NULL, "/volumes", NULL, no_volume},
+    {NULL, "/volumecontent", NULL, no_volume},
+    {NULL, "/secrets", NULL, no_secret},
+};
+
+/* Whether a path, not decoded, is that of a row; then *ret is what stands for its "*". */
+static bool path_matches(const char *pattern, const char *path, const char **ret, size_t *ret_size)
+{
+    for (; *pattern; pattern++) {
+        if (*pattern != '*') {
+            if (*path++ != *pattern)
+                return false;
+            continue;
+        }
+        *ret = path;
+        *ret_size = strcspn(path, "/");
+        path += *ret_size;
+    }
+    return !*path;
+}
+
+/* Whether it is the row's path, or below it. */
+static bool is_below(const char *pattern, const char *path)
+{
+    size_t size = strlen(pattern);
+    return !strncmp(pattern, path, size) && (!path[size] || path[size] == '/');
+}
+
+static int take_segment(struct request *r, const char *segment, size_t size)
+{
+    struct buf text = BUF_INIT(SEGMENT_MAX_BYTES);
+    bool is_good = size > 0 && text_percent_decode(segment, size, false, &text);
+    r->state = is_good ? strdup(text.data) : NULL;
+    buf_done(&text);
+    return r->state ? 0 : -EINVAL;
+}
+
+bool control_has_key(struct request *r)
+{
+    const char *text = request_field(r, "x-api-key");
+    int found = text ? keys_find(text, &r->key) : 0;
+    if (found < 0)
+        request_fail(r, 503, "the server can't look the key up: %s; try again later",
+                     strerror(-found));
+    else if (!found)
+        request_fail(r, 401, "%s; set E2B_API_KEY to the key that glovebox serve printed",
+                     text ? "Invalid API key" : "API key is missing");
+    return found == 1;
+}
+
+static void answer_health(struct request *r)
+{
+    static const char text[] = "{\"status\":\"ok\"}";
+    request_answer(r, 200, "application/json", text, sizeof(text) - 1);
+}
+
+/* The text format of Prometheus: https://prometheus.io/docs/instrumenting/exposition_formats/ */
+static void answer_metrics(struct request *r)
+{
+    char text[1024];
+    int size = snprintf(
+        text, sizeof(text),
+        "# TYPE glovebox_sandboxes gauge\nglovebox_sandboxes %zu\n"
+        "# TYPE glovebox_connections gauge\nglovebox_connections %zu\n"
+        "# TYPE glovebox_requests_total counter\nglovebox_requests_total %" PRIu64 "\n"
+        "# TYPE glovebox_failures_total counter\nglovebox_failures_total %" PRIu64 "\n"
+        "# TYPE glovebox_start_time_seconds gauge\nglovebox_start_time_seconds %" PRId64 "\n",
+        boxes_count(), connections_count(), server.requests, server.failures,
+        server.started_ms / 1000);
+    request_answer(r, 200, "text/plain; version=0.0.4", text, (size_t)size);
+}
+
+static bool is_get(const struct request *r)
+{
+    return !strcmp(r->head->method, "GET") || !strcmp(r->head->method, "HEAD");
+}
+
+static const struct handler *use_route(struct request *r, const struct control_route *route,
+                                       const char *segment, size_t size)
+{
+    if (!route->handler) {
+        request_fail(r, 501, "%s", route->missing);
+        return NULL;
+    }
+    if (segment && take_segment(r, segment, size) < 0) {
+        request_fail(r, 400, "invalid sandbox ID; send the one that was answered");
+        return NULL;
+    }
+    return route->handler;
+}
+
+static bool method_fits(const struct request *r, const struct control_route *route)
+{
+    return !strcmp(route->method, r->head->method) || (!strcmp(route->method, "GET") && is_get(r));
+}
+
+const struct handler *control_find(struct request *r)
+{
+    const char *path = r->head->path;
+    bool is_known = false;
+    if (is_get(r) && !strcmp(path, "/health")) {
+        answer_health(r);
+        return NULL;
+    }
+    if (!control_has_key(r))
+        return NULL;
+    if (is_get(r) && !strcmp(path, "/metrics")) {
+        answer_metrics(r);
+        return NULL;
+    }
+    for (size_t i = 0; i < ARRAY_SIZE(routes); i++) {
+        const char *segment = NULL;
+        size_t size = 0;
+        bool fits = routes[i].method ? path_matches(routes[i].path, path, &segment, &size)
+                                     : is_below(routes[i].path, path);
+        if (fits && (!routes[i].method || method_fits(r, &routes[i])))
+            return use_route(r, &routes[i], segment, size);
+        is_known |= fits;
+    }
+    if (is_known)
+        request_fail(r, 405, "%s: not for this path; docs/api.md lists what is", r->head->method);
+    else
+        request_fail(r, 404, "no such path; docs/api.md lists what is served");
+    return NULL;
+}
+
+/* ---- what handlers share ---- */
+
+void control_over(struct request *r)
+{
+    free(r->state);
+}
+
+struct box *control_get_box(struct request *r)
+{
+    char id[64];
+    const char *text = r->state;
+    if (!text_read_id(text, strlen(text), id)) {
+        request_fail(r, 400, "invalid sandbox ID; send the one that was answered");
+        return NULL;
+    }
+    struct box *b = boxes_find(id, r->key);
+    if (!b)
+        request_fail(r, 404, "Sandbox \"%s\" doesn't exist or you don't have access to it", id);
+    return b;
+}
+
+json_t *control_read_body(struct request *r)
+{
+    const char *why;
+    json_t *body = json_read_object(r->body.data, r->body.size, &why);
+    if (body)
+        return body;
+    if (why)
+        request_fail(r, 400, "%s", why);
+    else
+        request_fail(r, 503, "the server is short of memory; try again later");
+    return NULL;
+}
+
+void control_answer(struct request *r, unsigned status, json_t *value)
+{
+    struct buf text = BUF_INIT(OUTPUT_MAX / 2);
+    if (!value || json_write(&text, value) < 0)
+        request_fail(r, 503, "the server is short of memory; try again later");
+    else
+        request_answer(r, status, "application/json", text.data, text.size);
+    buf_done(&text);
+    json_decref(value);
+}
+
+unsigned control_status_of(int error, const char **ret_why)
+{
+    switch (error < 0 ? -error : error) {
+    case ENOSPC:
+        *ret_why = "the server's disk is full; nothing has changed, free some room";
+        return 507;
+    case EAGAIN:
+        *ret_why = "too many sandboxes at once; kill some, or try again later";
+        return 429;
+    case EACCES:
+    case EROFS:
+    case EIO:
+    case EUCLEAN:
+        *ret_why = "the server can't write its records; nothing has changed";
+        return 500;
+    default:
+        *ret_why = "the server is short of memory; nothing has changed, try again later";
+        return 503;
+    }
+}

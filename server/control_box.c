@@ -1,0 +1,262 @@
+// SPDX-License-Identifier: Apache-2.0
+/* What is asked of one sandbox: /sandboxes/ID and below. */
+#include "server/control.h"
+#include "server/limits.h"
+#include "server/server.h"
+
+#include "lib/http/syntax.h"
+
+#define CONNECT_DEFAULT_S 300
+#define REFRESH_LEAST_S   15
+#define REFRESH_MOST_S    3600
+
+/* ---- objects ---- */
+
+static json_t *make_domain(void)
+{
+    return server.domain ? json_string(server.domain) : json_null();
+}
+
+json_t *control_make_handle(const struct box *b)
+{
+    return json_pack("{ss ss ss ss ss so so}", "templateID", b->template, "sandboxID", b->id,
+                     "clientID", CLIENT_ID, "envdVersion", ENVD_VERSION, "envdAccessToken",
+                     b->token, "trafficAccessToken", json_null(), "domain", make_domain());
+}
+
+json_t *control_make_entry(const struct box *b)
+{
+    char started[TIME_TEXT_SIZE + 1], end[TIME_TEXT_SIZE + 1];
+    text_write_time(b->started_ms, started);
+    text_write_time(b->deadline_ms, end);
+    return json_pack("{ss ss ss ss ss si si si ss ss sO so}", "templateID", b->template,
+                     "sandboxID", b->id, "clientID", CLIENT_ID, "startedAt", started, "endAt", end,
+                     "cpuCount", BOX_CPUS, "memoryMB", BOX_MEMORY_MB, "diskSizeMB", BOX_DISK_MB,
+                     "state", "running", "envdVersion", ENVD_VERSION, "metadata", b->metadata,
+                     "volumeMounts", json_array());
+}
+
+static json_t *make_detail(const struct box *b)
+{
+    json_t *detail = control_make_entry(b);
+    json_t *internet = b->internet < 0 ? json_null() : json_boolean(b->internet);
+    json_t *more = json_pack("{ss so so s{sb ss}}", "envdAccessToken", b->token, "domain",
+                             make_domain(), "allowInternetAccess", internet, "lifecycle",
+                             "autoResume", 0, "onTimeout", "kill");
+    if (more && b->network && json_object_set(more, "network", b->network) < 0) {
+        json_decref(more);
+        more = NULL;
+    }
+    int r = detail && more ? json_object_update(detail, more) : -1;
+    json_decref(more);
+    if (r == 0)
+        return detail;
+    json_decref(detail);
+    return NULL;
+}
+
+/* ---- get, delete ---- */
+
+static void get(struct request *r)
+{
+    struct box *b = control_get_box(r);
+    if (b)
+        control_answer(r, 200, make_detail(b));
+}
+
+static void fail_because(struct request *r, int error)
+{
+    const char *why;
+    unsigned status = control_status_of(error, &why);
+    request_fail(r, status, "%s", why);
+}
+
+static void delete (struct request *r)
+{
+    struct box *b = control_get_box(r);
+    int error = b ? box_end(b, "killed") : 0;
+    if (b && error < 0)
+        fail_because(r, error);
+    else if (b)
+        request_answer(r, 204, NULL, NULL, 0);
+}
+
+/* ---- time ---- */
+
+/* Whole seconds of a member. -1: answered. */
+static int64_t read_seconds(struct request *r, const char *name, int64_t least, int64_t most,
+                            int64_t otherwise)
+{
+    const char *wrong = NULL;
+    json_t *body = control_read_body(r);
+    if (!body)
+        return -1;
+    json_t *value = json_member(body, name, JSON_INTEGER, &wrong);
+    int64_t seconds = value ? json_integer_value(value) : otherwise;
+    json_decref(body);
+    if (!wrong && seconds >= least && seconds <= most)
+        return seconds;
+    request_fail(r, 400, "%s: give whole seconds from %d to %d", name, (int)least, (int)most);
+    return -1;
+}
+
+/* False: it is answered. */
+static bool move_end(struct request *r, struct box *b, int64_t end_ms, bool only_extends)
+{
+    if (only_extends && end_ms <= b->deadline_ms)
+        return true;
+    int error = box_set_deadline(b, end_ms);
+    if (error < 0)
+        fail_because(r, error);
+    return error == 0;
+}
+
+static void set_timeout(struct request *r)
+{
+    struct box *b = control_get_box(r);
+    int64_t seconds = b ? read_seconds(r, "timeout", 0, TIMEOUT_MAX_S, -1) : -1;
+    if (seconds >= 0 && move_end(r, b, server_wall_ms() + seconds * 1000, false))
+        request_answer(r, 204, NULL, NULL, 0);
+}
+
+static void refresh(struct request *r)
+{
+    struct box *b = control_get_box(r);
+    int64_t seconds = b ? read_seconds(r, "duration", 0, REFRESH_MOST_S, REFRESH_LEAST_S) : -1;
+    if (seconds < 0)
+        return;
+    seconds = MAX(seconds, (int64_t)REFRESH_LEAST_S);
+    if (move_end(r, b, server_wall_ms() + seconds * 1000, true))
+        request_answer(r, 204, NULL, NULL, 0);
+}
+
+static void connect_for(struct request *r, int64_t otherwise)
+{
+    struct box *b = control_get_box(r);
+    int64_t seconds = b ? read_seconds(r, "timeout", 1, TIMEOUT_MAX_S, otherwise) : -1;
+    if (seconds > 0 && move_end(r, b, server_wall_ms() + seconds * 1000, true))
+        control_answer(r, 200, control_make_handle(b));
+}
+
+static void connect_first(struct request *r)
+{
+    connect_for(r, REFRESH_LEAST_S);
+}
+
+static void connect_later(struct request *r)
+{
+    connect_for(r, CONNECT_DEFAULT_S);
+}
+
+/* ---- network ---- */
+
+static void set_network(struct request *r)
+{
+    if (control_get_box(r))
+        request_fail(r, 501,
+                     "the network of a running sandbox can't be changed here yet; give it at the "
+                     "sandbox's creation");
+}
+
+/* ---- metrics ---- */
+
+struct measuring {
+    struct ask ask;
+    struct request *request;
+};
+
+static json_t *make_sample(const struct launch_usage *u, int64_t now_ms)
+{
+    char at[TIME_TEXT_SIZE + 1];
+    text_write_time(now_ms, at);
+    return json_pack("{ss sI si sf sI sI si si sI}", "timestamp", at, "timestampUnix",
+                     (json_int_t)(now_ms / 1000), "cpuCount",
+                     (int)MAX(u->cpu_thousandths / 1000, (uint64_t)1), "cpuUsedPct", 0.0, "memUsed",
+                     (json_int_t)u->memory_bytes, "memTotal", (json_int_t)u->memory_limit_bytes,
+                     "memCache", 0, "diskUsed", 0, "diskTotal", (json_int_t)u->disk_limit_bytes);
+}
+
+static void on_measured(struct ask *a, int error, const char *data, size_t size, int fd _unused_)
+{
+    struct measuring *m = container_of(a, struct measuring, ask);
+    struct request *r = m->request;
+    struct launch_usage usage;
+    json_t *samples = json_array();
+    if (!error && size == sizeof(usage)) {
+        memcpy(&usage, data, sizeof(usage));
+        json_array_append_new(samples, make_sample(&usage, server_wall_ms()));
+    }
+    control_answer(r, 200, samples);
+}
+
+static bool read_window(const char *query, const char *name, int64_t otherwise, int64_t *ret)
+{
+    _cleanup_free_ char *text = NULL;
+    uint64_t seconds;
+    *ret = otherwise;
+    int r = text_query_get(query, name, &text);
+    if (r <= 0)
+        return r == 0;
+    if (!http_decimal(text, strlen(text), 11, INT64_MAX / 1000, &seconds))
+        return false;
+    *ret = (int64_t)seconds;
+    return true;
+}
+
+static void over_measure(struct request *r)
+{
+    struct measuring *m = r->state;
+    if (!m)
+        return;
+    launcher_forget(&m->ask);
+    free(m);
+}
+
+/* From when r->state is no path any more. */
+static const struct handler measuring = {.over = over_measure};
+
+static void measure(struct request *r)
+{
+    int64_t start, end, now = server_wall_ms() / 1000;
+    struct box *b = control_get_box(r);
+    free(r->state);
+    r->state = NULL;
+    if (!b)
+        return;
+    if (!read_window(r->head->query, "start", 0, &start) ||
+        !read_window(r->head->query, "end", INT64_MAX, &end)) {
+        request_fail(r, 400, "start, end: give seconds since 1970");
+        return;
+    }
+    if (start > now || end < now) {
+        control_answer(r, 200, json_array());
+        return;
+    }
+    struct measuring *m = calloc(1, sizeof(*m));
+    r->state = m;
+    r->handler = &measuring;
+    if (m) {
+        m->request = r;
+        m->ask.answered = on_measured;
+    }
+    int error = m ? launcher_ask(&m->ask, LAUNCH_USAGE, 0, b->id, strlen(b->id)) : -ENOMEM;
+    if (error < 0)
+        fail_because(r, error);
+}
+
+/* ---- handlers ---- */
+
+#define HANDLER(name, fn)                   \
+    const struct handler name = {           \
+        .body_max_bytes = CONTROL_BODY_MAX, \
+        .ready = fn,                        \
+        .over = control_over,               \
+    }
+HANDLER(control_get, get);
+HANDLER(control_delete, delete);
+HANDLER(control_set_timeout, set_timeout);
+HANDLER(control_refresh, refresh);
+HANDLER(control_connect, connect_first);
+HANDLER(control_connect_later, connect_later);
+HANDLER(control_set_network, set_network);
+HANDLER(control_measure, measure);

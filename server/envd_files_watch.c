@@ -1,0 +1,502 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * filesystem.Filesystem: watches. Of one that is a stream nobody is asked for events while the
+ * client takes none: they wait in the sandbox's kernel, in a bounded queue, whose overflow ends the
+ * stream with an error. One that is asked for now and then keeps the latest WATCHER_EVENTS_MAX
+ * here.
+ */
+#include "server/envd_files_parts.h"
+#include "server/files_json.h"
+#include "server/json.h"
+#include "server/limits.h"
+#include "server/server.h"
+
+#define KEEPALIVE_S        90
+#define WATCHERS_MAX       256 /* at once, of all sandboxes */
+#define WATCHER_EVENTS_MAX 4096
+#define EVENTS_BYTES_MAX   (4 * 1024 * 1024)
+
+struct question {
+    char *user, *path;
+    bool is_recursive, wants_entry;
+};
+
+/* What a stream and a kept one have in common. */
+struct source {
+    struct question question;
+    struct files_link *link, *stats; /* stats: for entries; NULL until one is wanted */
+    struct files_change *changes;    /* of the last answer, one after the other */
+    size_t count, at;
+};
+
+static const char *type_name(enum files_event_type type)
+{
+    static const char *const names[] = {
+        [FILES_CREATED] = "EVENT_TYPE_CREATE", [FILES_WRITTEN] = "EVENT_TYPE_WRITE",
+        [FILES_REMOVED] = "EVENT_TYPE_REMOVE", [FILES_RENAMED] = "EVENT_TYPE_RENAME",
+        [FILES_CHANGED] = "EVENT_TYPE_CHMOD",
+    };
+    return type < ARRAY_SIZE(names) && names[type] ? names[type] : NULL;
+}
+
+static void question_done(struct question *q)
+{
+    free(q->user);
+    free(q->path);
+}
+
+static void source_done(struct source *s)
+{
+    files_link_close(s->link);
+    files_link_close(s->stats);
+    free(s->changes);
+    question_done(&s->question);
+}
+
+static bool member_is_true(const json_t *message, const char *name, const char **wrong)
+{
+    return json_is_true(json_member(message, name, JSON_TRUE, wrong));
+}
+
+/* 0; -ENOMEM; -EINVAL and *ret_code, *ret_why. */
+static int read_question(const struct request *r, bool is_stream, struct question *ret,
+                         const char **ret_code, const char **ret_why)
+{
+    const char *wrong = NULL;
+    int error = envd_get_user(r, &ret->user);
+    *ret_code = error == -EINVAL ? "unauthenticated" : "invalid_argument";
+    *ret_why = "invalid username";
+    if (error < 0)
+        return error;
+    *ret_why = NULL;
+    json_t *message = envd_read_message(r, is_stream, ret_why);
+    if (!message)
+        return *ret_why ? -EINVAL : -ENOMEM;
+    json_t *path = json_member(message, "path", JSON_STRING, &wrong);
+    ret->is_recursive = member_is_true(message, "recursive", &wrong);
+    ret->wants_entry = member_is_true(message, "includeEntry", &wrong);
+    *ret_why = wrong;
+    ret->path = wrong ? NULL : strdup(path ? json_string_value(path) : "");
+    json_decref(message);
+    return wrong ? -EINVAL : ret->path ? 0 : -ENOMEM;
+}
+
+static int ask_watch(struct source *s)
+{
+    const struct files_call call = {
+        .user = s->question.user,
+        .path = s->question.path,
+        .question = {.type = FILES_WATCH,
+                     .flags = FILES_AS_ROOT | (s->question.is_recursive ? FILES_RECURSIVE : 0)},
+    };
+    return files_link_ask(s->link, &call);
+}
+
+static int ask_events(struct source *s)
+{
+    const struct files_call call = {.question = {.type = FILES_EVENTS}};
+    return files_link_ask(s->link, &call);
+}
+
+/* The changes of an answer, which go into s->changes. 0, -EPROTO, -ENOMEM. */
+static int take_changes(struct source *s, struct files_records records)
+{
+    size_t most = records.size / (sizeof(struct files_event) + 1);
+    free(s->changes);
+    s->count = s->at = 0;
+    s->changes = calloc(MAX(most, (size_t)1), sizeof(*s->changes));
+    if (!s->changes)
+        return -ENOMEM;
+    int r = 1;
+    while (r > 0 && s->count < most) {
+        r = files_read_change(&records, &s->changes[s->count]);
+        s->count += r > 0;
+    }
+    return r < 0 ? r : 0;
+}
+
+/* {"name":...,"type":...,"entry":...} */
+static void append_change(struct buf *out, const struct files_change *c,
+                          const struct files_info *entry)
+{
+    buf_append_str(out, "{\"name\":");
+    json_append_string(out, c->name);
+    buf_printf(out, ",\"type\":\"%s\"", type_name(c->type));
+    if (entry) {
+        buf_append_str(out, ",\"entry\":");
+        files_json_info(out, entry);
+    }
+    buf_append_str(out, "}");
+}
+
+/* ---- WatchDir ---- */
+
+struct stream {
+    struct request *request;
+    struct box_stream cut;
+    struct source source;
+    struct timer timer;
+    int64_t keepalive_ns;
+    bool has_begun;
+    char name[FILES_LINK_NAME_MAX];
+};
+
+static void stream_go_on(struct stream *s);
+
+static void end(struct stream *s, int error)
+{
+    timer_clear(&s->timer);
+    if (!s->has_begun)
+        envd_begin_stream(s->request);
+    s->has_begun = true;
+    envd_files_fail_stream(s->request, error, s->source.question.user, s->source.question.path);
+}
+
+static void send_text(struct stream *s, const char *text, size_t size)
+{
+    envd_send_message(s->request, text, size);
+    timer_set(&s->timer, server_now_ns() + s->keepalive_ns);
+}
+
+static void send_change(struct stream *s, const struct files_change *c,
+                        const struct files_info *entry)
+{
+    struct buf out = BUF_INIT(EVENTS_BYTES_MAX);
+    buf_append_str(&out, "{\"filesystem\":");
+    append_change(&out, c, entry);
+    buf_append_str(&out, "}");
+    if (!out.failed)
+        send_text(s, out.data, out.size);
+    buf_done(&out);
+}
+
+/* The entry of a change, which may be gone again: then it is told without. */
+static void on_stat(struct files_link *l, int error, const struct files_result *result)
+{
+    struct stream *s = l->userdata;
+    struct files_info *info = malloc(sizeof(*info));
+    struct files_records records = result ? result->records : (struct files_records){0};
+    bool is_there = !error && result->error == 0 && info && files_read_info(&records, info) == 1;
+    send_change(s, &s->source.changes[s->source.at++], is_there ? info : NULL);
+    free(info);
+    if (error) {
+        files_link_close(l);
+        s->source.stats = NULL;
+    }
+    stream_go_on(s);
+}
+
+static bool wants_entry(const struct stream *s, const struct files_change *c)
+{
+    return s->source.question.wants_entry &&
+           (c->type == FILES_CREATED || c->type == FILES_WRITTEN || c->type == FILES_CHANGED);
+}
+
+/* False: it is told without. */
+static bool ask_entry(struct stream *s, const struct files_change *c)
+{
+    char path[2 * FILES_PATH_MAX_BYTES + 2];
+    struct source *source = &s->source;
+    if (!source->stats)
+        source->stats = files_link_get(s->name, on_stat, s);
+    snprintf(path, sizeof(path), "%s/%s", source->question.path, c->name);
+    const struct files_call call = {.user = source->question.user,
+                                    .path = *source->question.path ? path : c->name,
+                                    .question = {.type = FILES_STAT, .flags = FILES_AS_ROOT}};
+    return source->stats && files_link_ask(source->stats, &call) == 0;
+}
+
+/* Until something is waited for: an entry, the client, or events. */
+static void stream_go_on(struct stream *s)
+{
+    struct source *source = &s->source;
+    while (source->at < source->count) {
+        const struct files_change *c = &source->changes[source->at];
+        if (c->type == FILES_OVERFLOW) {
+            end(s, EOVERFLOW);
+            return;
+        }
+        if (wants_entry(s, c) && ask_entry(s, c))
+            return;
+        send_change(s, c, NULL);
+        source->at++;
+    }
+    if (!request_has_room(s->request))
+        return;
+    int r = ask_events(source);
+    if (r < 0)
+        end(s, -r);
+}
+
+static void on_events(struct files_link *l, int error, const struct files_result *result)
+{
+    struct stream *s = l->userdata;
+    if (!error)
+        error = result->error;
+    if (!error && s->has_begun)
+        error = -take_changes(&s->source, result->records);
+    if (error) {
+        end(s, error);
+        return;
+    }
+    if (!s->has_begun) {
+        static const char start[] = "{\"start\":{}}";
+        envd_begin_stream(s->request);
+        s->has_begun = true;
+        send_text(s, start, strlen(start));
+    }
+    stream_go_on(s);
+}
+
+static void on_keepalive(struct timer *t)
+{
+    static const char keepalive[] = "{\"keepalive\":{}}";
+    send_text(container_of(t, struct stream, timer), keepalive, strlen(keepalive));
+}
+
+static int64_t keepalive_of(const struct request *r)
+{
+    const char *text = request_field(r, "keepalive-ping-interval");
+    char *rest;
+    long seconds = text ? strtol(text, &rest, 10) : 0;
+    return (seconds >= 1 && seconds <= 3600 && !*rest ? seconds : KEEPALIVE_S) * NSEC_PER_SEC;
+}
+
+static void stream_ready(struct request *r)
+{
+    const char *code = "internal", *why = NULL;
+    struct box *b = r->box;
+    struct stream *s = calloc(1, sizeof(*s));
+    r->state = s;
+    if (!s) {
+        envd_end_stream(r, code, "out of memory");
+        return;
+    }
+    s->request = r;
+    list_init(&s->cut.link);
+    s->timer.fire = on_keepalive;
+    s->keepalive_ns = keepalive_of(r);
+    snprintf(s->name, sizeof(s->name), "%s", b->id);
+    int error = read_question(r, true, &s->source.question, &code, &why);
+    if (error < 0) {
+        envd_end_stream(r, error == -EINVAL ? code : "internal", "%s",
+                        why ? why : strerror(-error));
+        return;
+    }
+    box_add_stream(b, &s->cut, r);
+    s->source.link = files_link_get(s->name, on_events, s);
+    error = s->source.link ? ask_watch(&s->source) : -ENOMEM;
+    if (error < 0)
+        end(s, -error);
+}
+
+/* Room again: whatever came meanwhile waits in the kernel. */
+static void stream_drained(struct request *r)
+{
+    struct stream *s = r->state;
+    if (s->has_begun && s->source.at == s->source.count && !s->source.link->is_asked)
+        stream_go_on(s);
+}
+
+static void stream_over(struct request *r)
+{
+    struct stream *s = r->state;
+    if (!s)
+        return;
+    timer_clear(&s->timer);
+    box_remove_stream(&s->cut);
+    source_done(&s->source);
+    free(s);
+}
+
+const struct handler envd_watch_dir = {
+    .body_max_bytes = CONTROL_BODY_MAX,
+    .ready = stream_ready,
+    .drained = stream_drained,
+    .over = stream_over,
+};
+
+/* ---- watchers that are asked now and then ---- */
+
+struct watcher {
+    struct list all;
+    char id[BOX_ID_SIZE + 1], box[FILES_LINK_NAME_MAX];
+    struct source source;
+    struct request *creator; /* who waits for it to be there; NULL */
+    struct buf events;       /* without the brackets around */
+    size_t count;
+};
+
+static struct list watchers = {&watchers, &watchers};
+static size_t watcher_count;
+
+static void watcher_free(struct watcher *w)
+{
+    list_remove(&w->all);
+    watcher_count--;
+    source_done(&w->source);
+    buf_done(&w->events);
+    free(w);
+}
+
+static struct watcher *find_watcher(const char *box, const char *id)
+{
+    struct watcher *w;
+    list_for_each(w, &watchers, all) if (!strcmp(w->id, id) && !strcmp(w->box, box)) return w;
+    return NULL;
+}
+
+static void keep_changes(struct watcher *w)
+{
+    for (; w->source.at < w->source.count; w->source.at++) {
+        const struct files_change *c = &w->source.changes[w->source.at];
+        if (!type_name(c->type) || w->count >= WATCHER_EVENTS_MAX)
+            continue;
+        buf_append_str(&w->events, w->count++ ? "," : "");
+        append_change(&w->events, c, NULL);
+    }
+}
+
+static void answer_creator(struct watcher *w)
+{
+    struct buf out = BUF_INIT(256);
+    struct request *r = w->creator;
+    w->creator = NULL;
+    r->state = NULL;
+    buf_printf(&out, "{\"watcherId\":\"%s\"}", w->id);
+    request_answer(r, 200, "application/json", out.data, out.size);
+    buf_done(&out);
+}
+
+static void on_watched(struct files_link *l, int error, const struct files_result *result)
+{
+    struct watcher *w = l->userdata;
+    if (!error)
+        error = result->error;
+    if (error && w->creator) {
+        struct request *r = w->creator;
+        r->state = NULL;
+        envd_files_fail_call(r, error, w->source.question.user, w->source.question.path);
+    }
+    if (!error && !w->creator)
+        error = -take_changes(&w->source, result->records);
+    if (error) {
+        watcher_free(w);
+        return;
+    }
+    if (w->creator)
+        answer_creator(w);
+    keep_changes(w);
+    /* One that nobody asks goes on in the kernel's queue. */
+    if (w->count < WATCHER_EVENTS_MAX && ask_events(&w->source) < 0)
+        watcher_free(w);
+}
+
+static struct watcher *watcher_new(const char *box)
+{
+    struct watcher *w = watcher_count < WATCHERS_MAX ? calloc(1, sizeof(*w)) : NULL;
+    if (!w)
+        return NULL;
+    w->events = BUF_INIT(EVENTS_BYTES_MAX);
+    snprintf(w->box, sizeof(w->box), "%s", box);
+    list_append(&watchers, &w->all);
+    watcher_count++;
+    if (text_make_id(w->id) == 0)
+        return w;
+    watcher_free(w);
+    return NULL;
+}
+
+static void create_ready(struct request *r)
+{
+    const char *code, *why = NULL;
+    struct box *b = r->box;
+    struct watcher *w = watcher_new(b->id);
+    if (!w) {
+        envd_fail_unary(r, "resource_exhausted", "too many watchers; remove some");
+        return;
+    }
+    int error = read_question(r, false, &w->source.question, &code, &why);
+    if (error == 0) {
+        w->source.link = files_link_get(b->id, on_watched, w);
+        error = w->source.link ? ask_watch(&w->source) : -ENOMEM;
+    }
+    if (error < 0) {
+        watcher_free(w);
+        envd_fail_unary(r, error == -EINVAL && why ? code : "internal", "%s",
+                        why ? why : strerror(-error));
+        return;
+    }
+    w->creator = r;
+    r->state = w;
+}
+
+/* The client went away before its watcher was there. */
+static void create_over(struct request *r)
+{
+    if (r->state)
+        watcher_free(r->state);
+}
+
+const struct handler envd_create_watcher = {
+    .body_max_bytes = CONTROL_BODY_MAX,
+    .ready = create_ready,
+    .over = create_over,
+};
+
+/* The watcher that a request names; NULL: it is answered. */
+static struct watcher *named_watcher(struct request *r)
+{
+    const char *why = "out of memory", *wrong = NULL;
+    const struct box *b = r->box;
+    json_t *message = envd_read_message(r, false, &why);
+    json_t *id = message ? json_member(message, "watcherId", JSON_STRING, &wrong) : NULL;
+    struct watcher *w = id ? find_watcher(b->id, json_string_value(id)) : NULL;
+    if (!message)
+        envd_fail_unary(r, "invalid_argument", "%s", why ? why : "out of memory");
+    else if (!w)
+        envd_fail_unary(r, "not_found", "watcher with id %s not found",
+                        id ? json_string_value(id) : "''");
+    json_decref(message);
+    return w;
+}
+
+static void events_ready(struct request *r)
+{
+    struct watcher *w = named_watcher(r);
+    if (!w)
+        return;
+    struct buf out = BUF_INIT(EVENTS_BYTES_MAX + 64);
+    buf_append_str(&out, "{\"events\":[");
+    if (!w->events.failed && w->events.size)
+        buf_append(&out, w->events.data, w->events.size);
+    buf_append_str(&out, "]}");
+    if (out.failed)
+        envd_fail_unary(r, "internal", "out of memory");
+    else
+        request_answer(r, 200, "application/json", out.data, out.size);
+    buf_done(&out);
+    buf_reset(&w->events);
+    w->count = 0;
+    if (!w->source.link->is_asked && ask_events(&w->source) < 0)
+        watcher_free(w);
+}
+
+static void remove_ready(struct request *r)
+{
+    struct watcher *w = named_watcher(r);
+    if (!w)
+        return;
+    watcher_free(w);
+    request_answer(r, 200, "application/json", "{}", 2);
+}
+
+const struct handler envd_get_watcher_events = {
+    .body_max_bytes = CONTROL_BODY_MAX,
+    .ready = events_ready,
+};
+
+const struct handler envd_remove_watcher = {
+    .body_max_bytes = CONTROL_BODY_MAX,
+    .ready = remove_ready,
+};

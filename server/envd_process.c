@@ -1,0 +1,354 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * process.Process, the streams: Start and Connect. The program's output comes over a link of its
+ * own to the sandbox's keeper, and is taken from there only while the client takes it: a client
+ * that doesn't read holds its program up, as a full pipe would. A client that goes away does not
+ * end it.
+ *
+ *   request -> link_open() -> EXEC_START or EXEC_ATTACH -> EXEC_STARTED: the first message
+ *                                                      \-> EXEC_FAILED: an error in the last frame
+ *           -> EXEC_OUTPUT: a message each -> EXEC_ENDED: its end, and the last frame
+ */
+#include "server/envd_process.h"
+
+#include "lib/text/base64.h"
+#include "server/json.h"
+#include "server/limits.h"
+#include "server/server.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <sys/wait.h>
+
+#define KEEPALIVE_S       90
+#define KEEPALIVE_MOST_S  3600
+#define TIMEOUT_MOST_MS   (INT64_MAX / NSEC_PER_MSEC / 4)
+#define MESSAGE_BYTES_MAX (2 * EXEC_TEXT_MAX_BYTES)
+
+static size_t streams; /* open, of all sandboxes */
+
+struct stream {
+    struct request *request;
+    struct box_stream box_stream;
+    struct box *box; /* until the link is open */
+    struct link link;
+    struct timer keepalive;
+    int64_t keepalive_ns;
+    char *user;
+    json_t *message; /* what was asked for, until it has been passed on */
+    bool starts;     /* Start, else Connect */
+    bool has_tty, has_started;
+};
+
+static struct stream *stream_of_link(struct link *l)
+{
+    return container_of(l, struct stream, link);
+}
+
+/* ---- what the client gets ---- */
+
+static void rest(struct stream *s)
+{
+    timer_set(&s->keepalive, server_now_ns() + s->keepalive_ns);
+}
+
+static void send_event(struct stream *s, const struct buf *text)
+{
+    bool has_room = false;
+    if (text->failed)
+        request_cut(s->request);
+    else
+        has_room = envd_send_message(s->request, text->data, text->size);
+    if (!has_room)
+        link_listen(&s->link, false);
+    rest(s);
+}
+
+static void on_keepalive(struct timer *t)
+{
+    static const char text[] = "{\"event\":{\"keepalive\":{}}}";
+    struct stream *s = container_of(t, struct stream, keepalive);
+    if (s->has_started && request_has_room(s->request))
+        envd_send_message(s->request, text, sizeof(text) - 1);
+    rest(s);
+}
+
+static void fail(struct stream *s, const char *code, const char *words)
+{
+    timer_clear(&s->keepalive);
+    envd_end_stream(s->request, code, "%s", words);
+}
+
+static void send_start(struct stream *s, int64_t pid)
+{
+    struct buf text = BUF_INIT(256);
+    envd_begin_stream(s->request);
+    s->has_started = true;
+    buf_printf(&text, "{\"event\":{\"start\":{\"pid\":%" PRId64 "}}}", pid);
+    send_event(s, &text);
+    buf_done(&text);
+}
+
+static void send_output(struct stream *s, const struct exec_message *m)
+{
+    struct buf text = BUF_INIT(MESSAGE_BYTES_MAX);
+    const char *name = s->has_tty ? "pty" : m->packet.flags & EXEC_ERR ? "stderr" : "stdout";
+    buf_printf(&text, "{\"event\":{\"data\":{\"%s\":\"", name);
+    text_base64_append(&text, m->text, m->packet.text_size);
+    buf_append_str(&text, "\"}}}");
+    send_event(s, &text);
+    buf_done(&text);
+}
+
+/* As Go's os/exec words it, which is what programs compare with. */
+static void write_end(struct buf *text, int status)
+{
+    if (WIFEXITED(status)) {
+        buf_printf(text,
+                   "{\"event\":{\"end\":{\"exitCode\":%d,\"exited\":true,"
+                   "\"status\":\"exit status %d\"}}}",
+                   WEXITSTATUS(status), WEXITSTATUS(status));
+        return;
+    }
+    const char *words = strsignal(WTERMSIG(status));
+    char lower[64];
+    snprintf(lower, sizeof(lower), "signal: %s", words ? words : "unknown");
+    lower[8] |= 0x20;
+    buf_printf(text, "{\"event\":{\"end\":{\"exitCode\":-1,\"exited\":false,\"status\":");
+    json_append_string(text, lower);
+    buf_append_str(text, ",\"error\":");
+    json_append_string(text, lower);
+    buf_append_str(text, "}}}");
+}
+
+static void send_end(struct stream *s, const struct exec_packet *p)
+{
+    struct buf text = BUF_INIT(1024);
+    if (p->flags & EXEC_WITH_SANDBOX) {
+        request_cut(s->request); /* by which clients see that the sandbox is gone */
+        return;
+    }
+    if (p->value == 1) {
+        fail(s, "deadline_exceeded", "the command's time was up; give it a longer timeout");
+        return;
+    }
+    write_end(&text, p->status);
+    send_event(s, &text);
+    buf_done(&text);
+    fail(s, NULL, "");
+}
+
+/* ---- what the keeper says ---- */
+
+static void send_failure(struct stream *s, const struct exec_message *m)
+{
+    char words[EXEC_TAG_MAX_BYTES + 512];
+    snprintf(words, sizeof(words), "%.*s", (int)m->packet.text_size, m->text);
+    fail(s, "invalid_argument", words);
+}
+
+static void on_message(struct link *l, const struct exec_message *m)
+{
+    struct stream *s = stream_of_link(l);
+    switch (m->packet.type) {
+    case EXEC_STARTED:
+        if (!s->has_started)
+            send_start(s, m->packet.value);
+        break;
+    case EXEC_OUTPUT:
+        if (s->has_started)
+            send_output(s, m);
+        break;
+    case EXEC_ENDED:
+        if (s->has_started)
+            send_end(s, &m->packet);
+        break;
+    case EXEC_FAILED:
+        send_failure(s, m);
+        break;
+    case EXEC_ANSWER: /* only to EXEC_ATTACH, and that there is none */
+        if (m->packet.status && !s->has_started)
+            fail(s, "not_found", "there is no such process; list those that run");
+        break;
+    default:
+        break;
+    }
+}
+
+static void on_closed(struct link *l, int error)
+{
+    struct stream *s = stream_of_link(l);
+    if (s->has_started || error == ENOENT || error == EPIPE || error == ECONNREFUSED)
+        request_cut(s->request); /* the sandbox is gone, which /health then says */
+    else
+        fail(s, error == EAGAIN || error == EMFILE ? "resource_exhausted" : "internal",
+             strerror(error));
+}
+
+/* Connect-Timeout-Ms: https://connectrpc.com/docs/protocol#timeouts. False: it is no such. */
+static bool read_timeout(const struct request *r, int64_t *ret_ns)
+{
+    const char *text = request_field(r, "connect-timeout-ms");
+    *ret_ns = 0;
+    if (!text)
+        return true;
+    size_t digits = strspn(text, "0123456789");
+    if (digits == 0 || digits > 10 || text[digits])
+        return false;
+    /* 0 is a time that is up already. */
+    *ret_ns = MAX(MIN(strtoll(text, NULL, 10), (long long)TIMEOUT_MOST_MS) * NSEC_PER_MSEC, 1LL);
+    return true;
+}
+
+static void start(struct stream *s)
+{
+    struct process_command c;
+    struct sandbox_error e;
+    const char *why;
+    int64_t timeout_ns = 0;
+    int r = process_command_read(s->message, s->box, s->user, &c, &why);
+    if (r == 0 && !read_timeout(s->request, &timeout_ns)) {
+        why = "Connect-Timeout-Ms: give whole milliseconds";
+        r = -EINVAL;
+    }
+    if (r < 0) {
+        fail(s, r == -EINVAL ? "invalid_argument" : "resource_exhausted",
+             r == -EINVAL ? why : "the server is short of memory; try again later");
+    } else {
+        c.exec.timeout_ns = timeout_ns;
+        s->has_tty = c.exec.flags & EXEC_TTY;
+        r = exec_ask_start(s->link.watch.fd, &c.exec, &e);
+        if (r < 0)
+            fail(s, r == -E2BIG ? "invalid_argument" : "internal", e.text);
+    }
+    process_command_done(&c);
+}
+
+static void attach(struct stream *s)
+{
+    struct process_selector which;
+    struct exec_packet p = {.type = EXEC_ATTACH, .offset = EXEC_FROM_NOW};
+    if (!process_read_selector(s->message, &which)) {
+        fail(s, "unimplemented", "process: give a pid or a tag");
+        return;
+    }
+    p.value = which.pid;
+    int r = link_send(&s->link, &p, which.tag, which.tag ? strlen(which.tag) : 0, -1);
+    if (r < 0)
+        fail(s, "internal", strerror(-r));
+}
+
+static void on_opened(struct link *l)
+{
+    struct stream *s = stream_of_link(l);
+    if (s->starts)
+        start(s);
+    else
+        attach(s);
+    s->box = NULL;
+    json_decref(s->message);
+    s->message = NULL;
+}
+
+/* ---- the request ---- */
+
+/* False: it is answered. */
+static bool read_request(struct stream *s, const char *user_why)
+{
+    const char *why = NULL;
+    int r = envd_get_user(s->request, &s->user);
+    if (r == 0)
+        s->message = envd_read_message(s->request, true, &why);
+    if (s->message)
+        return true;
+    if (r == -EINVAL)
+        fail(s, "unauthenticated", user_why);
+    else if (why)
+        fail(s, "invalid_argument", why);
+    else
+        fail(s, "resource_exhausted", "the server is short of memory; try again later");
+    return false;
+}
+
+/* Seconds between signs of life. */
+static int64_t read_keepalive(const struct request *r)
+{
+    const char *text = request_field(r, "keepalive-ping-interval");
+    long seconds = text ? strtol(text, NULL, 10) : 0;
+    return seconds > 0 && seconds <= KEEPALIVE_MOST_S ? seconds : KEEPALIVE_S;
+}
+
+static void release(struct watch *w)
+{
+    struct stream *s = container_of(w, struct stream, link.watch);
+    free(s->user);
+    json_decref(s->message);
+    free(s);
+}
+
+static void begin(struct request *r, bool starts)
+{
+    struct stream *s = streams < STREAMS_MAX ? calloc(1, sizeof(*s)) : NULL;
+    if (!s) {
+        envd_end_stream(r, "resource_exhausted",
+                        "too many streams are open, or memory is short; end some");
+        return;
+    }
+    streams++;
+    r->state = s;
+    s->request = r;
+    s->starts = starts;
+    s->link = (struct link){
+        .watch.fd = -1, .opened = on_opened, .message = on_message, .closed = on_closed};
+    s->keepalive.fire = on_keepalive;
+    s->keepalive_ns = read_keepalive(r) * NSEC_PER_SEC;
+    s->box = r->box;
+    box_add_stream(s->box, &s->box_stream, r);
+    if (!read_request(s, "invalid username"))
+        return;
+    int error = link_open(&s->link, s->box->id);
+    if (error < 0)
+        fail(s, "resource_exhausted", "too much is asked at once; try again");
+}
+
+static void ready_start(struct request *r)
+{
+    begin(r, true);
+}
+
+static void ready_connect(struct request *r)
+{
+    begin(r, false);
+}
+
+static void drained(struct request *r)
+{
+    struct stream *s = r->state;
+    if (s)
+        link_listen(&s->link, true);
+}
+
+static void over(struct request *r)
+{
+    struct stream *s = r->state;
+    if (!s)
+        return;
+    streams--;
+    timer_clear(&s->keepalive);
+    box_remove_stream(&s->box_stream);
+    link_close(&s->link, release);
+}
+
+const struct handler process_start = {
+    .body_max_bytes = ENVD_BODY_MAX,
+    .ready = ready_start,
+    .drained = drained,
+    .over = over,
+};
+
+const struct handler process_connect = {
+    .body_max_bytes = ENVD_BODY_MAX,
+    .ready = ready_connect,
+    .drained = drained,
+    .over = over,
+};

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "server/front.h"
+
+#include "server/envd.h"
+#include "server/route.h"
+
+#include <stdio.h>
+
+#define INTERPRETER_PORT 49999
+
+/* What a gateway says of a sandbox that it doesn't know: 502, by which clients see that it is gone.
+ */
+static void fail_no_box(struct request *r, const char *id)
+{
+    char text[160];
+    int size = snprintf(text, sizeof(text),
+                        "{\"sandboxId\":\"%s\",\"message\":\"The sandbox was not found\","
+                        "\"code\":502}",
+                        id);
+    request_answer(r, 502, "application/json", text, (size_t)size);
+}
+
+static void fail_no_port(struct request *r, const struct route *route)
+{
+    char text[240];
+    if (route->port == INTERPRETER_PORT) {
+        request_fail(r, 501, "run_code is not offered yet; run the program with commands.run");
+        return;
+    }
+    int size = snprintf(text, sizeof(text),
+                        "{\"sandboxId\":\"%s\",\"message\":\"Ports of sandboxes are not reachable "
+                        "yet\",\"port\":%u,\"code\":502}",
+                        route->id, route->port);
+    request_answer(r, 502, "application/json", text, (size_t)size);
+}
+
+static struct box *find_signer(const struct request *r)
+{
+    for (struct box *b = boxes_next(NULL); b; b = boxes_next(b))
+        if (b->state == BOX_RUNNING && envd_is_signed_by(r, b))
+            return b;
+    return NULL;
+}
+
+static const struct handler *find_in_box(struct request *r, const struct route *route)
+{
+    struct box *b = route->kind == ROUTE_TOKEN       ? boxes_find_by_token(route->token)
+                    : route->kind == ROUTE_SIGNATURE ? find_signer(r)
+                                                     : boxes_find(route->id, 0);
+    if (!b && route->kind == ROUTE_SIGNATURE) {
+        request_fail(r, 401, "invalid signature");
+        return NULL;
+    }
+    if (!b) {
+        fail_no_box(r, route->id);
+        return NULL;
+    }
+    if (route->port != ENVD_PORT) {
+        fail_no_port(r, route);
+        return NULL;
+    }
+    return envd_find(r, b);
+}
+
+/* A browser asks before it sends what is not plain
+ * (https://fetch.spec.whatwg.org/#cors-preflight-fetch). */
+static void answer_preflight(struct request *r)
+{
+    request_add_field(r, "Access-Control-Allow-Methods", "GET, POST, PUT, PATCH, DELETE");
+    request_add_field(r, "Access-Control-Allow-Headers", "*");
+    request_add_field(r, "Access-Control-Max-Age", "7200");
+    request_answer(r, 204, NULL, NULL, 0);
+}
+
+const struct handler *front_find(struct request *r)
+{
+    struct route route;
+    if (!strcmp(r->head->method, "OPTIONS")) {
+        answer_preflight(r);
+        return NULL;
+    }
+    if (r->head->form == HTTP_TARGET_AUTHORITY) {
+        request_fail(r, 405, "CONNECT: this is no proxy; ask for a path");
+        return NULL;
+    }
+    route_find(r->head, &route);
+    if (route.kind == ROUTE_BAD) {
+        request_fail(r, 400, "%s", route.why);
+        return NULL;
+    }
+    return route.kind == ROUTE_CONTROL ? control_find(r) : find_in_box(r, &route);
+}

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "server/launcher.h"
+
+#include "server/loop.h"
+#include "server/server.h"
+
+#include <fcntl.h>
+#include <sys/socket.h>
+
+#define CONTROL_ROOM CMSG_SPACE(sizeof(int))
+
+static struct watch channel = {.fd = -1};
+static struct list asked;
+static size_t outstanding;
+static uint64_t last_id;
+static struct launch_message message;
+
+/* One message and the descriptor with it; its size, or as recvmsg(2). */
+static ssize_t receive(int flags, int *ret_fd)
+{
+    struct iovec part = {&message, sizeof(message)};
+    union {
+        char bytes[CONTROL_ROOM];
+        struct cmsghdr align;
+    } control;
+    struct msghdr m = {
+        .msg_iov = &part,
+        .msg_iovlen = 1,
+        .msg_control = &control,
+        .msg_controllen = sizeof(control),
+    };
+    *ret_fd = -1;
+    ssize_t size = recvmsg(channel.fd, &m, flags | MSG_CMSG_CLOEXEC);
+    struct cmsghdr *c = size >= 0 ? CMSG_FIRSTHDR(&m) : NULL;
+    if (c && c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_RIGHTS)
+        memcpy(ret_fd, CMSG_DATA(c), sizeof(int));
+    return size;
+}
+
+static struct ask *take_asked(uint64_t id)
+{
+    struct ask *a;
+    list_for_each(a, &asked, link)
+    {
+        if (a->id != id)
+            continue;
+        list_remove(&a->link);
+        a->id = 0;
+        return a;
+    }
+    return NULL;
+}
+
+static void on_channel(struct watch *w _unused_, uint32_t events _unused_)
+{
+    int fd;
+    ssize_t size = receive(MSG_DONTWAIT, &fd);
+    if (size < 0 && (errno == EAGAIN || errno == EINTR))
+        return;
+    if (size <= 0)
+        exit(0);
+    if (!launch_is_valid(&message, (size_t)size))
+        server_fail("the launcher speaks another version; install the programs of one version");
+    outstanding -= outstanding > 0;
+    struct ask *a = take_asked(message.packet.id);
+    if (!a) {
+        base_closep(&fd);
+        return;
+    }
+    char *end = message.data + MIN(message.packet.data_size, (uint32_t)LAUNCH_DATA_MAX - 1);
+    *end = '\0';
+    a->answered(a, message.packet.error, message.data, (size_t)(end - message.data), fd);
+}
+
+static int send_message(enum launch_type type, uint64_t id, uint32_t kind, const void *data,
+                        size_t size)
+{
+    struct launch_packet packet = {
+        .version = LAUNCH_VERSION,
+        .type = type,
+        .id = id,
+        .kind = kind,
+        .data_size = (uint32_t)size,
+    };
+    struct iovec parts[] = {{&packet, sizeof(packet)}, {(void *)data, size}};
+    struct msghdr m = {.msg_iov = parts, .msg_iovlen = size ? 2 : 1};
+    return sendmsg(channel.fd, &m, MSG_NOSIGNAL | MSG_DONTWAIT) < 0 ? -errno : 0;
+}
+
+int launcher_start(char **ret_key)
+{
+    int fd;
+    channel = (struct watch){.fd = LAUNCH_CHANNEL_FD, .ready = on_channel};
+    list_init(&asked);
+    ssize_t size = receive(0, &fd);
+    if (size <= 0)
+        return -EPIPE;
+    if (!launch_is_valid(&message, (size_t)size) || message.packet.type != LAUNCH_KEY)
+        return -EPROTO;
+    *ret_key = strndup(message.data, message.packet.data_size);
+    explicit_bzero(&message, sizeof(message));
+    return *ret_key ? watch_for(&channel, EPOLLIN) : -ENOMEM;
+}
+
+void launcher_ready(const char *key)
+{
+    int r = send_message(LAUNCH_READY, 0, 0, key, key ? strlen(key) : 0);
+    if (r < 0)
+        server_fail("the launcher: %s", strerror(-r));
+}
+
+int launcher_ask(struct ask *a, enum launch_type type, uint32_t kind, const void *data,
+                 size_t data_size)
+{
+    if (outstanding >= LAUNCH_OUTSTANDING_MAX)
+        return -EAGAIN;
+    int r = send_message(type, ++last_id, kind, data, data_size);
+    if (r < 0)
+        return r == -EMSGSIZE ? -E2BIG : r;
+    a->id = last_id;
+    outstanding++;
+    list_append(&asked, &a->link);
+    return 0;
+}
+
+void launcher_forget(struct ask *a)
+{
+    if (!a->id)
+        return;
+    a->id = 0;
+    list_remove(&a->link);
+}

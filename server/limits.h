@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Every limit on what a client can make grow. */
+#pragma once
+
+/* ---- connections ---- */
+#define CONNECTIONS_MAX   4096  /* at once; the machine may allow less */
+#define SPARE_FDS         256   /* that are not connections of clients */
+#define READ_BYTES        65536 /* taken from a socket at once; also what waits unread in memory */
+#define OUTPUT_HIGH       (256 * 1024)      /* a stream rests above it */
+#define OUTPUT_MAX        (8 * 1024 * 1024) /* of one connection; an answer that is larger is cut */
+#define ANSWER_FIELDS_MAX 12
+
+/* In seconds. */
+#define FIRST_REQUEST_S 60  /* from connecting to the first byte */
+#define IDLE_S          640 /* between two requests: longer than any SDK keeps a connection */
+#define HEAD_S          30  /* from the first byte of a head to its last */
+#define BODY_S          60  /* without a byte of a body */
+#define OUTPUT_S        60  /* without a byte taken of an answer */
+#define STREAM_OUTPUT_S 620 /* of a stream */
+#define LINGER_S        2   /* for a client to see the answer to what it still sends */
+#define LINGER_BYTES    (1024 * 1024)
+
+/* ---- bodies, in bytes ---- */
+#define CONTROL_BODY_MAX (256 * 1024)
+#define ENVD_BODY_MAX    (4 * 1024 * 1024) /* of a message: SendInput has up to 2 MiB of it */
+#define JSON_DEPTH_MAX   32
+
+/* ---- sandboxes ---- */
+#define BOXES_MAX          1024  /* records in memory; the launcher's own limit is lower */
+#define METADATA_MAX_BYTES 16384 /* of keys and values, of one sandbox */
+#define ENV_MAX_BYTES      65536
+#define TIMEOUT_MAX_S      86400
+#define RULES_MAX          256  /* entries of allowOut and denyOut together */
+#define STREAMS_MAX        1000 /* open at once, of all sandboxes */
+#define AUDIT_ROWS_MAX     100000

@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * glovebox-server LISTENERS EGRESS [DOMAIN]
+ *
+ * Started by serve/launcher.c with the descriptors of lib/base/launch.h, ends with the channel.
+ * LISTENERS: how many there are; EGRESS: "allow" or "deny", for sandboxes whose creator says
+ * nothing; DOMAIN: under which sandboxes are reached.
+ */
+#include "lib/base/launch.h"
+#include "lib/db/db.h"
+#include "server/boxes.h"
+#include "server/connection.h"
+#include "server/front.h"
+#include "server/json.h"
+#include "server/keys.h"
+#include "server/launcher.h"
+#include "server/loop.h"
+#include "server/schema.h"
+#include "server/seal.h"
+#include "server/server.h"
+
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <time.h>
+
+struct server server;
+
+static void say(const char *format, va_list args)
+{
+    char line[1200];
+    size_t size = (size_t)snprintf(line, sizeof(line), "glovebox-server: ");
+    int n = vsnprintf(line + size, sizeof(line) - size - 1, format, args);
+    size = MIN(size + (size_t)MAX(n, 0), sizeof(line) - 2);
+    line[size++] = '\n';
+    /* A reader that is gone needs no lines. */
+    if (write(STDERR_FILENO, line, size) < 0)
+        return;
+}
+
+void server_say(const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    say(format, args);
+    va_end(args);
+}
+
+void server_fail(const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    say(format, args);
+    va_end(args);
+    _exit(1);
+}
+
+static int64_t read_clock(clockid_t clock)
+{
+    struct timespec ts;
+    clock_gettime(clock, &ts);
+    return ts.tv_sec * NSEC_PER_SEC + ts.tv_nsec;
+}
+
+int64_t server_now_ns(void)
+{
+    return read_clock(CLOCK_MONOTONIC);
+}
+
+int64_t server_wall_ms(void)
+{
+    return read_clock(CLOCK_REALTIME) / NSEC_PER_MSEC;
+}
+
+static void open_records(void)
+{
+    char why[DB_WHY_MAX];
+    int r = db_open(SERVER_DATABASE, schema_steps, ARRAY_SIZE(schema_steps), &server.db, why);
+    if (r == -EBUSY)
+        server_fail("another glovebox serve uses this state folder; end it, or give --state "
+                    "another one");
+    if (r < 0)
+        server_fail("the records can't be opened: %s; see the state folder", why);
+}
+
+/* What is needed only at the start, and by the host's leave. */
+static void begin(char **ret_key)
+{
+    const char *what;
+    signal(SIGPIPE, SIG_IGN);
+    json_start();
+    int r = text_start();
+    if (r == 0)
+        r = loop_start();
+    if (r == 0)
+        r = launcher_start(ret_key);
+    if (r < 0)
+        server_fail("start: %s; free memory and try again", strerror(-r));
+    r = server_enter(&what);
+    if (r < 0)
+        server_fail("start: %s: %s; see glovebox doctor", what, strerror(-r));
+    open_records();
+    r = server_seal(&what);
+    if (r < 0)
+        server_fail("start: %s: %s; see glovebox doctor", what, strerror(-r));
+}
+
+static void accept_clients(int count)
+{
+    int listeners[LAUNCH_LISTENERS_MAX];
+    for (int i = 0; i < count; i++)
+        listeners[i] = LAUNCH_LISTENER_FD + i;
+    int r = connections_start(listeners, (size_t)count, front_find);
+    if (r < 0)
+        server_fail("start: %s; free memory and try again", strerror(-r));
+}
+
+int main(int argc, char **argv)
+{
+    char *given, made[API_KEY_SIZE + 1];
+    int count = argc > 1 ? atoi(argv[1]) : 0;
+    if (argc < 3 || count < 1 || count > LAUNCH_LISTENERS_MAX)
+        server_fail("only glovebox serve starts this program");
+    server.allows_egress = !strcmp(argv[2], "allow");
+    server.domain = argc > 3 ? argv[3] : NULL;
+    server.started_ms = server_wall_ms();
+    begin(&given);
+    int r = keys_start(given, made);
+    if (r == -EINVAL)
+        server_fail("the given API key is none; it is e2b_ and 40 of 0-9 a-f");
+    if (r < 0)
+        server_fail("the keys can't be read or written: %s", strerror(-r));
+    explicit_bzero(given, strlen(given));
+    free(given);
+    r = boxes_recover();
+    if (r < 0)
+        server_fail("the records of sandboxes can't be read: %s", strerror(-r));
+    accept_clients(count);
+    launcher_ready(made);
+    explicit_bzero(made, sizeof(made));
+    for (;;)
+        loop_turn(connections_advance);
+}

@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "server/network.h"
+
+#include "server/json.h"
+#include "server/limits.h"
+
+#include <arpa/inet.h>
+
+static const struct {
+    const char *name;
+    int status;
+    const char *why;
+} refused[] = {
+    {"rules", 501, "network.rules are not offered yet; leave them out"},
+    {"egressProxy", 403, "network.egressProxy is not offered; leave it out"},
+    {"maskRequestHost", 501, "network.maskRequestHost is not offered yet; leave it out"},
+};
+
+static int refuse_others(const json_t *network, const char **ret_why)
+{
+    for (size_t i = 0; i < ARRAY_SIZE(refused); i++) {
+        json_t *value = json_object_get(network, refused[i].name);
+        bool is_empty = !value || json_is_null(value) ||
+                        (json_is_object(value) && json_object_size(value) == 0);
+        if (is_empty)
+            continue;
+        *ret_why = refused[i].why;
+        return refused[i].status;
+    }
+    return 0;
+}
+
+/* A list of texts that can stand in a document: printable ASCII or UTF-8, not too many. */
+static int check_list(const json_t *list, const char *what, const char **ret_why)
+{
+    size_t i;
+    json_t *item;
+    if (!list || json_is_null(list))
+        return 0;
+    *ret_why = what;
+    if (!json_is_array(list) || json_array_size(list) > RULES_MAX)
+        return 400;
+    json_array_foreach((json_t *)list, i, item)
+    {
+        if (!json_is_string(item) || json_string_length(item) == 0 ||
+            json_string_length(item) > 255)
+            return 400;
+    }
+    return 0;
+}
+
+static bool is_address(const char *text)
+{
+    char address[INET6_ADDRSTRLEN];
+    uint8_t bytes[16];
+    size_t size = strcspn(text, "/");
+    if (size >= sizeof(address))
+        return false;
+    memcpy(address, text, size);
+    address[size] = '\0';
+    int bits = inet_pton(AF_INET, address, bytes) == 1    ? 32
+               : inet_pton(AF_INET6, address, bytes) == 1 ? 128
+                                                          : -1;
+    if (bits < 0 || !text[size])
+        return bits >= 0;
+    const char *prefix = text + size + 1;
+    size_t digits = strspn(prefix, "0123456789");
+    return digits > 0 && digits <= 3 && !prefix[digits] && atoi(prefix) <= bits;
+}
+
+static bool lists_everything(const json_t *list)
+{
+    size_t i;
+    json_t *item;
+    json_array_foreach((json_t *)list, i, item)
+    {
+        const char *text = json_string_value(item);
+        if (!strcmp(text, "0.0.0.0/0") || !strcmp(text, "::/0"))
+            return true;
+    }
+    return false;
+}
+
+/* One rule for those of a list that are addresses, or for those that are not. */
+static void add_rule(struct buf *out, const char *action, const json_t *list, bool of_addresses)
+{
+    size_t i, count = 0;
+    json_t *item;
+    json_array_foreach((json_t *)list, i, item)
+    {
+        const char *text = json_string_value(item);
+        if (is_address(text) != of_addresses)
+            continue;
+        if (count++ == 0)
+            buf_printf(out, "{\"action\":\"%s\",\"to\":{\"%s\":[", action,
+                       of_addresses ? "cidr" : "domain");
+        else
+            buf_append_str(out, ",");
+        json_append_string(out, text);
+    }
+    if (count > 0)
+        buf_append_str(out, "]}},");
+}
+
+static bool has_names(const json_t *list)
+{
+    size_t i;
+    json_t *item;
+    json_array_foreach((json_t *)list, i, item)
+    {
+        if (!is_address(json_string_value(item)))
+            return true;
+    }
+    return false;
+}
+
+static int write_document(const json_t *allow, const json_t *deny, bool denies_all, struct buf *out)
+{
+    size_t start = out->size;
+    buf_printf(out, "{\"version\":1,\"default\":\"%s\",\"rules\":[", denies_all ? "deny" : "allow");
+    add_rule(out, "allow", allow, false);
+    add_rule(out, "allow", allow, true);
+    if (!denies_all)
+        add_rule(out, "deny", deny, true);
+    if (out->failed)
+        return -ENOMEM;
+    bool has_rules = out->data[out->size - 1] == ',';
+    if (denies_all && !has_rules) {
+        out->size = start; /* nothing is allowed: there is no network */
+        out->data[start] = '\0';
+        return 0;
+    }
+    out->size -= has_rules;
+    return buf_append_str(out, "]}");
+}
+
+int network_compile(const struct network_wish *w, struct buf *policy, const char **ret_why)
+{
+    const json_t *allow = json_object_get(w->network, "allowOut");
+    const json_t *deny = json_object_get(w->network, "denyOut");
+    int r = refuse_others(w->network, ret_why);
+    if (r == 0)
+        r = check_list(allow, "network.allowOut: give a list of at most 256 hosts and networks",
+                       ret_why);
+    if (r == 0)
+        r = check_list(deny, "network.denyOut: give a list of at most 256 networks", ret_why);
+    if (r)
+        return r;
+    bool asks_none = w->internet == 0 || lists_everything(deny);
+    if (has_names(deny)) {
+        *ret_why = "network.denyOut: only addresses and networks can be denied; give those";
+        return 400;
+    }
+    if (has_names(allow) && !asks_none) {
+        *ret_why = "network.allowOut: names are allowed only when all else is denied; add "
+                   "0.0.0.0/0 to denyOut";
+        return 400;
+    }
+    return write_document(allow, deny, asks_none || !w->allows_egress, policy);
+}

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Whom a request is for, as its head says: on one listener there are the control plane and every
+ * port of every sandbox. The first that applies decides:
+ *
+ *   1. E2b-Sandbox-Id and E2b-Sandbox-Port    that port of that sandbox; only one of them: 400
+ *   2. Host: PORT-ID.anything                 likewise
+ *   3. X-Access-Token                         the sandbox that has this token, port 49983
+ *   4. /files with signature= in its query    the sandbox whose token signs it, port 49983
+ *   5. else                                   the control plane
+ *
+ * 3 and 4 are for clients that don't say it: their sandbox has to be looked for.
+ */
+#pragma once
+
+#include "lib/http/head.h"
+#include "server/text.h"
+
+#define ENVD_PORT 49983
+
+enum route_kind {
+    ROUTE_CONTROL,
+    ROUTE_SANDBOX,   /* id and port */
+    ROUTE_TOKEN,     /* look for the token */
+    ROUTE_SIGNATURE, /* look for who signs */
+    ROUTE_BAD,       /* why */
+};
+
+struct route {
+    enum route_kind kind;
+    char id[64];
+    uint16_t port;
+    const char *token;
+    const char *why; /* a constant sentence */
+};
+
+void route_find(const struct http_request *head, struct route *ret);

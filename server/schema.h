@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+/* The database, step by step. Steps are never changed once they were published, only added. */
+#pragma once
+
+static const char *const schema_steps[] = {
+    "CREATE TABLE keys ("
+    "  id INTEGER PRIMARY KEY,"
+    "  digest BLOB NOT NULL UNIQUE," /* SHA-256 */
+    "  shown TEXT NOT NULL,"         /* its beginning, for lists */
+    "  created_ms INTEGER NOT NULL);"
+    "CREATE TABLE sandboxes ("
+    "  id TEXT PRIMARY KEY,"
+    "  key INTEGER NOT NULL REFERENCES keys(id),"
+    "  ending INTEGER NOT NULL DEFAULT 0,"
+    "  token TEXT NOT NULL," /* signs URLs, so that a digest would not do */
+    "  started_ms INTEGER NOT NULL,"
+    "  deadline_ms INTEGER NOT NULL,"
+    "  template TEXT NOT NULL,"
+    "  metadata TEXT NOT NULL,"
+    "  env TEXT NOT NULL,"
+    "  network TEXT,"
+    "  internet INTEGER);"
+    "CREATE TABLE audit ("
+    "  id INTEGER PRIMARY KEY AUTOINCREMENT,"
+    "  at_ms INTEGER NOT NULL,"
+    "  key INTEGER,"
+    "  sandbox TEXT,"
+    "  what TEXT NOT NULL);",
+};

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * The server behind glovebox serve: what programs written against E2B's SDKs speak to. A process
+ * with one thread and one loop, jailed, that parses what strangers send, keeps the records, and can
+ * start nothing: it asks the launcher over the channel of lib/base/launch.h.
+ *
+ *   loop.c           descriptors and timers that are waited for
+ *   connection.c     HTTP/1.1: requests in, answers out, everything bounded; request.h is what a
+ *                    handler sees of it
+ *   route.c          whom a request is for: the control plane, or a port of a sandbox
+ *   front.c          checks the credentials and finds the handler
+ *   control*.c       the control plane: /sandboxes and what is beside it
+ *   envd*.c          port 49983 of a sandbox: processes, files
+ *   boxes.c          the sandboxes, in memory and on disk
+ *   keys.c           API keys
+ *   launcher.c       questions to the launcher
+ *   seal.c           what this process gives up
+ *
+ * Clients choose what is sent, how fast, and when they stop. Nothing that they send is collected
+ * before their credentials were checked, and nothing is collected without a limit: limits.h.
+ */
+#pragma once
+
+#include "lib/base/base.h"
+
+struct db;
+
+struct server {
+    struct db *db;
+    const char *domain;          /* that sandboxes are told to be reached under, or NULL */
+    bool allows_egress;          /* of sandboxes whose creator says nothing of the network */
+    int64_t started_ms;          /* server_wall_ms() */
+    uint64_t requests, failures; /* answered; of them with 5xx */
+};
+
+extern struct server server;
+
+int64_t server_now_ns(void);  /* CLOCK_MONOTONIC */
+int64_t server_wall_ms(void); /* CLOCK_REALTIME */
+
+/* One line for the person who started the server: "glovebox-server: ...". */
+void server_say(const char *format, ...) _printf_(1, 2);
+
+/* Says why, and ends the process. */
+_noreturn_ void server_fail(const char *format, ...) _printf_(1, 2);

@@ -1,0 +1,235 @@
+# SPDX-License-Identifier: Apache-2.0
+"""glovebox serve for the tests: a server of one's own, and a client that says what it is told to, byte for byte."""
+import base64
+import http.client
+import json
+import os
+import re
+import signal
+import socket
+import struct
+import subprocess
+
+from cases import GLOVEBOX, LIMIT, Case, wait_until
+
+KEY = "e2b_" + "0123456789abcdef" * 2 + "01234567"
+
+
+def free_port():
+    with socket.create_server(("127.0.0.1", 0)) as s:
+        return s.getsockname()[1]
+
+
+class Answer:
+    def __init__(self, status, fields, body):
+        self.status, self.fields, self.body = status, fields, body
+
+    def json(self):
+        return json.loads(self.body)
+
+    def __repr__(self):
+        return f"{self.status} {self.body[:500]!r}"
+
+
+class Client:
+    """One request after another, each over a connection of its own."""
+
+    def __init__(self, port, key=KEY):
+        self.port, self.key = port, key
+
+    def ask(self, method, path, body=None, fields=(), key=True, timeout=LIMIT):
+        fields = dict(fields)
+        if key and self.key:
+            fields.setdefault("X-API-Key", self.key)
+        if body is not None and not isinstance(body, bytes):
+            body = json.dumps(body).encode()
+            fields.setdefault("Content-Type", "application/json")
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=timeout)
+        try:
+            connection.request(method, path, body, fields)
+            answer = connection.getresponse()
+            return Answer(answer.status, dict(answer.getheaders()), answer.read())
+        finally:
+            connection.close()
+
+    def create(self, **body):
+        answer = self.ask("POST", "/v2/sandboxes", {"templateID": "base", **body})
+        if answer.status != 201:
+            raise AssertionError(f"create: {answer}")
+        made = answer.json()
+        return Box(self, made["sandboxID"], made["envdAccessToken"])
+
+
+class Box:
+    """Port 49983 of a sandbox."""
+
+    def __init__(self, client, name, token):
+        self.client, self.name, self.token = client, name, token
+
+    def fields(self, port=49983):
+        return {"E2b-Sandbox-Id": self.name, "E2b-Sandbox-Port": str(port), "X-Access-Token": self.token}
+
+    def ask(self, method, path, body=None, fields=(), **more):
+        return self.client.ask(method, path, body, {**self.fields(), **dict(fields)}, key=False, **more)
+
+    def call(self, method, message=None, **more):
+        return self.ask("POST", f"/{method}", message if message is not None else {}, **more)
+
+    def stream(self, method, message, fields=(), timeout=LIMIT):
+        return Stream(self, method, message, dict(fields), timeout)
+
+    def start(self, *words, fields=(), timeout=LIMIT, stdin=False, user=None, **more):
+        process = {k: more.pop(k) for k in ("cwd", "envs") if k in more}
+        message = {"process": {"cmd": words[0], "args": list(words[1:]), **process}, **more}
+        if stdin is not None:
+            message["stdin"] = stdin
+        fields = dict(fields)
+        if user:
+            fields["Authorization"] = "Basic " + base64.b64encode(f"{user}:".encode()).decode()
+        return self.stream("process.Process/Start", message, fields, timeout)
+
+    def run(self, *words, **more):
+        return self.start(*words, **more).finish()
+
+    def kill(self):
+        return self.client.ask("DELETE", f"/sandboxes/{self.name}")
+
+
+class Cut(Exception):
+    """The stream has ended without its last frame."""
+
+
+class Stream:
+    """A stream of Connect, message by message."""
+
+    def __init__(self, box, method, message, fields, timeout):
+        body = json.dumps(message).encode()
+        self.connection = http.client.HTTPConnection("127.0.0.1", box.client.port, timeout=timeout)
+        self.connection.request("POST", f"/{method}", b"\0" + struct.pack(">I", len(body)) + body,
+                                {**box.fields(), "Content-Type": "application/connect+json", **fields})
+        self.answer = self.connection.getresponse()
+        self.status = self.answer.status
+        self.fields = dict(self.answer.getheaders())
+        self.out, self.err, self.pty = b"", b"", b""
+        self.pid = self.end = self.error = None
+
+    def close(self):
+        self.answer.close()
+        self.connection.close()
+
+    def next(self):
+        """The next message, or None behind the last frame, whose error is then in self.error."""
+        try:
+            head = self.answer.read(5)
+            if len(head) < 5:
+                raise Cut
+            flags, size = struct.unpack(">BI", head)
+            text = self.answer.read(size)
+        except (http.client.IncompleteRead, ConnectionError) as e:
+            raise Cut from e
+        message = json.loads(text)
+        if flags & 2:
+            self.error = message.get("error")
+            return None
+        event = message.get("event", {})
+        if "start" in event:
+            self.pid = event["start"]["pid"]
+        for name, data in event.get("data", {}).items():
+            attribute = {"stdout": "out", "stderr": "err", "pty": "pty"}[name]
+            setattr(self, attribute, getattr(self, attribute) + base64.b64decode(data))
+        if "end" in event:
+            self.end = event["end"]
+        return message
+
+    def finish(self):
+        try:
+            while self.next() is not None:
+                pass
+        finally:
+            self.close()
+        return self
+
+    def read_until(self, pattern, where="out"):
+        while not re.search(pattern, getattr(self, where)):
+            if self.next() is None:
+                raise AssertionError(f"ended without {pattern}: {getattr(self, where)!r} {self.error}")
+        return getattr(self, where)
+
+
+class Server:
+    """glovebox serve, until end(); start() again begins a new one with the same state and port."""
+
+    def __init__(self, folder, *options):
+        self.state, self.port, self.options = os.path.join(folder, "state"), free_port(), options
+        self.key_file = os.path.join(folder, "key")
+        with open(self.key_file, "w", encoding="utf-8") as f:
+            f.write(KEY + "\n")
+        self.process = None
+        self.errors = os.path.join(folder, "serve.err")
+        self.start()
+
+    def start(self):
+        with open(self.errors, "ab") as errors:
+            self.process = subprocess.Popen(
+                [GLOVEBOX, "serve", "--listen", str(self.port), "--state", self.state, "--api-key-file", self.key_file,
+                 *self.options], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=errors)
+        line = self.process.stdout.readline()
+        if b"serves on" not in line:
+            self.process.wait()
+            raise AssertionError(f"serve did not start: {self.said()}")
+        while b"API_KEY" not in line:
+            line = self.process.stdout.readline()
+
+    def said(self):
+        with open(self.errors, encoding="utf-8", errors="replace") as f:
+            return f.read()
+
+    def child(self):
+        """The process id of the jailed server."""
+        with open(f"/proc/{self.process.pid}/task/{self.process.pid}/children", encoding="utf-8") as f:
+            for pid in f.read().split():
+                with open(f"/proc/{pid}/cmdline", "rb") as line:
+                    if line.read().startswith(b"glovebox-server"):
+                        return int(pid)
+        return None
+
+    def client(self, key=KEY):
+        return Client(self.port, key)
+
+    def stop(self, sig=signal.SIGTERM):
+        self.process.send_signal(sig)
+        self.process.wait(LIMIT)
+        self.process.stdout.close()
+        return self.process.returncode
+
+    def end(self):
+        """Ends its sandboxes too."""
+        try:
+            client = self.client()
+            for box in client.ask("GET", "/v2/sandboxes?limit=100").json():
+                client.ask("DELETE", f"/sandboxes/{box['sandboxID']}")
+            wait_until(lambda: not client.ask("GET", "/v2/sandboxes").json())
+        except OSError:
+            pass
+        if self.process.poll() is None:
+            self.stop()
+
+
+class Served(Case):
+    """A case with a server."""
+    OPTIONS = ()
+
+    def setUp(self):
+        super().setUp()
+        self.server = Server(self.folder, *self.OPTIONS)
+        self.addCleanup(self.server.end)
+        self.client = self.server.client()
+
+    def expect_status(self, answer, status, message=None):
+        """A JSON error, or an answer that is none."""
+        self.assertEqual(answer.status, status, answer)
+        if message is not None:
+            said = answer.json()
+            self.assertEqual(said["code"], status)
+            self.assertRegex(said["message"], message)
+        return answer
