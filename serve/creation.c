@@ -80,8 +80,9 @@ static int complete(struct sandbox_spec *spec, const struct creation *c, struct 
     return 0;
 }
 
-static _noreturn_ void create(struct sandbox_spec *spec, const struct creation *c, int pipe)
+static _noreturn_ void create(const struct serve *s, const struct creation *c, int pipe)
 {
+    struct sandbox_spec *spec = s->spec;
     struct report r = {0};
     struct sandbox_error e = {0};
     char name[SANDBOX_NAME_MAX_BYTES + 1] = "";
@@ -90,6 +91,9 @@ static _noreturn_ void create(struct sandbox_spec *spec, const struct creation *
     sigprocmask(SIG_SETMASK, &none, NULL);
     /* A terminal's Ctrl-C is for the launcher. */
     setpgid(0, 0);
+    /* Or the next launcher would find its address in use. */
+    for (size_t i = 0; i < s->listener_count; i++)
+        close(s->listeners[i]);
     r.error = complete(spec, c, &e);
     if (r.error == 0)
         r.error = sandbox_create(spec, name, &e);
@@ -107,7 +111,7 @@ static int start(struct creations *all, struct creation *c)
         return -errno;
     c->pid = fork();
     if (c->pid == 0)
-        create(all->serve->spec, c, fds[1]);
+        create(all->serve, c, fds[1]);
     int error = errno;
     close(fds[1]);
     if (c->pid < 0) {

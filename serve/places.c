@@ -9,6 +9,10 @@
 
 #define BACKLOG 1024
 
+/* A predecessor that was killed holds its address a moment longer. */
+#define BIND_TRIES    25
+#define BIND_PAUSE_US 20000
+
 struct place {
     struct sockaddr_storage address;
     socklen_t size;
@@ -67,6 +71,17 @@ static bool read_place(const char *where, struct place *ret)
     return read_v4(text, port, ret);
 }
 
+static int bind_patiently(int fd, const struct place *p)
+{
+    for (int i = 1;; i++) {
+        if (bind(fd, (const struct sockaddr *)&p->address, p->size) == 0)
+            return 0;
+        if (errno != EADDRINUSE || i == BIND_TRIES)
+            return -1;
+        usleep(BIND_PAUSE_US);
+    }
+}
+
 int serve_listen(const char *where, bool *ret_is_public, struct sandbox_error *e)
 {
     const int on = 1;
@@ -79,8 +94,7 @@ int serve_listen(const char *where, bool *ret_is_public, struct sandbox_error *e
     _cleanup_close_ int fd =
         socket(place.address.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (fd < 0 || setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on)) < 0 ||
-        bind(fd, (const struct sockaddr *)&place.address, place.size) < 0 ||
-        listen(fd, BACKLOG) < 0)
+        bind_patiently(fd, &place) < 0 || listen(fd, BACKLOG) < 0)
         return sandbox_error_set(e, -errno, "--listen %s: %s; choose another port or address",
                                  where, strerror(errno));
     *ret_is_public = place.is_public;

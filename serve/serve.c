@@ -24,6 +24,7 @@ struct loop {
     int signals;
     bool is_ready; /* once: the person was told */
     bool is_wrong; /* the server has said what it can't */
+    bool is_deaf;  /* it takes no answers */
     int64_t failures_ns[FAILURES_MAX];
 };
 
@@ -45,8 +46,9 @@ static void reply(struct loop *l, enum launch_type type, uint64_t id, int error,
                                     .id = id,
                                     .error = error,
                                     .data_size = (uint32_t)MIN(size, (size_t)LAUNCH_DATA_MAX)};
-    if (server_child_send(&l->server, &p, data, fd) < 0)
-        l->is_wrong = true;
+    /* One that is gone shows in its pidfd. */
+    if (server_child_send(&l->server, &p, data, fd) == -ETIMEDOUT)
+        l->is_deaf = true;
 }
 
 static void reply_error(struct loop *l, enum launch_type type, uint64_t id, int error)
@@ -176,9 +178,13 @@ static void take_message(struct loop *l)
 
 /* ---- the server's end ---- */
 
-static void describe_end(int status, char *text, size_t size)
+static void describe_end(const struct loop *l, int status, char *text, size_t size)
 {
-    if (WIFSIGNALED(status))
+    if (l->is_wrong)
+        snprintf(text, size, "it asked for what it may not");
+    else if (l->is_deaf)
+        snprintf(text, size, "it took no answers");
+    else if (WIFSIGNALED(status))
         snprintf(text, size, "it was ended by signal %d (%s)", WTERMSIG(status),
                  strsignal(WTERMSIG(status)));
     else
@@ -198,16 +204,14 @@ static bool note_failure(struct loop *l)
 static int on_server_ended(struct loop *l, struct sandbox_error *e)
 {
     char why[160], line[256];
-    bool was_wrong = l->is_wrong;
-    describe_end(server_child_end(&l->server), why, sizeof(why));
+    describe_end(l, server_child_end(&l->server), why, sizeof(why));
     creations_forget(&l->creations);
-    l->is_wrong = false;
+    l->is_wrong = l->is_deaf = false;
     if (!l->is_ready)
         return sandbox_error_set(e, -EPIPE, "serve: the server could not start: %s", why);
     if (!note_failure(l))
         return sandbox_error_set(e, -EPIPE, "serve: the server fails again and again: %s", why);
-    snprintf(line, sizeof(line), "serve: the server failed: %s; it is started again",
-             was_wrong ? "it asked for what it may not" : why);
+    snprintf(line, sizeof(line), "serve: the server failed: %s; it is started again", why);
     l->serve->say(line);
     return server_child_start(l->serve, &l->server, e);
 }
@@ -230,7 +234,7 @@ static int turn(struct loop *l, struct sandbox_error *e)
     creations_step(&l->creations, p + 3, count);
     if (p[1].revents & POLLIN)
         take_message(l);
-    if (l->is_wrong || p[2].revents) {
+    if (l->is_wrong || l->is_deaf || p[2].revents) {
         int r = on_server_ended(l, e);
         return r < 0 ? r : 1;
     }

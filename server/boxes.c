@@ -9,7 +9,11 @@
 
 #include <inttypes.h>
 
-#define ENDING_S 10 /* after which its keeper is told again */
+#define ENDING_S  10    /* after which its keeper is told again */
+#define COMING_MS 15000 /* in which one is made, or not at all */
+#define LOOK_NS   (100 * NSEC_PER_MSEC)
+
+static int open_link(struct box *b);
 
 static struct list all = LIST_INIT(all);
 static size_t count, unsettled;
@@ -148,7 +152,8 @@ static void on_timer(struct timer *t)
 
 static void settle(struct box *b)
 {
-    unsettled -= b->state == BOX_STARTING && !b->started;
+    unsettled -= b->is_asked_for && !b->is_settled;
+    b->is_settled = true;
 }
 
 static void on_opened(struct link *l)
@@ -176,12 +181,31 @@ static void on_message(struct link *l, const struct exec_message *m)
         is_over(container_of(l, struct box, link), "ended");
 }
 
+/* One of the records, which an earlier server had asked for and nobody has told whether it came. */
+static bool may_be_coming(const struct box *b)
+{
+    return b->state == BOX_STARTING && b->is_asked_for &&
+           server_wall_ms() - b->started_ms < COMING_MS;
+}
+
+static void on_look_again(struct timer *t)
+{
+    struct box *b = container_of(t, struct box, timer);
+    if (open_link(b) < 0)
+        timer_set(t, server_now_ns() + LOOK_NS);
+}
+
 static void on_closed(struct link *l, int error)
 {
     struct box *b = container_of(l, struct box, link);
+    bool is_gone =
+        error == ENOENT || error == EPIPE || error == ECONNREFUSED || error == ECONNRESET;
     settle(b);
+    b->timer.fire = on_look_again;
+    if (may_be_coming(b) && timer_set(&b->timer, server_now_ns() + LOOK_NS) == 0)
+        return;
     /* Not reached for want of memory or descriptors: it may live, and keeps its record. */
-    if (error == ENOENT || error == EPIPE || error == ECONNREFUSED || error == ECONNRESET) {
+    if (is_gone) {
         is_over(b, "ended");
         return;
     }
@@ -423,7 +447,7 @@ int boxes_recover(void)
     while (r == 0 && (b = find_unasked())) {
         r = open_link(b);
         b->is_asked_for = r == 0;
-        unsettled += r == 0 && b->state == BOX_STARTING;
+        unsettled += r == 0;
         if (r == -EAGAIN) {
             loop_turn(nothing_else);
             r = 0;

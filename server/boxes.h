@@ -34,6 +34,7 @@ struct box {
     int internet;           /* allow_internet_access: 0, 1; -1: not said */
     struct list streams;    /* struct box_stream: cut when it ends */
     bool is_asked_for;      /* of one that was found in the records */
+    bool is_settled;        /* ... and then: whether it lives is known, or it is being made */
     struct link link;
     struct ask ask; /* CREATE */
     struct timer timer;

@@ -3,11 +3,14 @@
 """glovebox serve: its start and end, the control plane, and that nothing is lost when it is killed."""
 import json
 import os
+import random
 import signal
 import socket
 import subprocess
 import sys
+import threading
 import time
+from http.client import HTTPException
 
 sys.dont_write_bytecode = True
 from cases import GLOVEBOX, LIMIT, Case, is_alive, main, wait_until  # noqa: E402
@@ -187,6 +190,13 @@ class Control(Served):
 
 
 class Killed(Served):
+    MEMORY = (512 << 20) + os.getpid() * 4096  # by which its sandboxes are told from others'
+    OPTIONS = ("--memory", str(MEMORY))
+
+    def own(self):
+        return {s["name"] for s in json.loads(glovebox("ps", "--json").stdout)
+                if s["limits"]["memory_bytes"] == self.MEMORY}
+
     def test_sandboxes_outlive_it(self):
         """SIGKILL to launcher and server, while creations are under way: nothing that a client was told of is lost."""
         boxes = [self.client.create(metadata={"i": str(i)}) for i in range(3)]
@@ -204,6 +214,46 @@ class Killed(Served):
         self.assertEqual(boxes[1].run("/bin/echo", "still").out, b"still\n")
         running = boxes[0].call("process.Process/List").json()["processes"]
         self.assertEqual([p["pid"] for p in running], [stream.pid])
+
+    def test_again_and_again_under_load(self):
+        """Launcher or server are killed while sandboxes are made and ended: what clients were told is so, and of what
+        they were not told nothing is lost either."""
+        known, ended, done = set(), set(), threading.Event()
+
+        def work(number):
+            chance = random.Random(number)
+            while not done.is_set():
+                try:
+                    box = self.client.create(timeout=300)
+                    known.add(box.name)
+                    box.run("/bin/true")
+                    if chance.random() < 0.7 and box.kill().status in (204, 404):
+                        ended.add(box.name)
+                except (OSError, HTTPException, AssertionError, Cut):
+                    time.sleep(0.02)
+        workers = [threading.Thread(target=work, args=(i,)) for i in range(3)]
+        for worker in workers:
+            worker.start()
+        for kill in (self.server.stop, self.kill_child, self.server.stop):
+            before = len(ended)
+            wait_until(lambda at=before: len(ended) > at + 3)
+            kill(signal.SIGKILL)
+            if kill == self.server.stop:
+                self.server.start()
+        done.set()
+        for worker in workers:
+            worker.join()
+
+        def found():
+            return {b["sandboxID"] for b in self.client.ask("GET", "/sandboxes").json()}
+        self.assertTrue(wait_until(lambda: found() == self.own()), (found(), self.own()))
+        self.assertEqual(known - ended - found(), set())
+        self.assertEqual(found() & ended, set())
+
+    def kill_child(self, sig):
+        child = self.server.child()
+        if child:
+            os.kill(child, sig)
 
     def test_what_ended_meanwhile_is_forgotten(self):
         box = self.client.create()
