@@ -33,6 +33,7 @@
 #define LAST_PAIR_BYTES (4 * PAIR_BYTES)
 
 static struct list spent = {&spent, &spent};
+static size_t all_held_bytes;
 static char piece[PIECE_BYTES];
 
 /* Whoever is at work on it finds out by its flow. */
@@ -41,6 +42,7 @@ void between_bury(struct between *b)
     if (!b)
         return;
     b->flow->between = NULL;
+    all_held_bytes -= b->held_bytes;
     watch_close(&b->guest);
     list_append(&spent, &b->link);
 }
@@ -403,6 +405,24 @@ static void settle(struct between *b, bool has_more)
         wait_for_what_can_be_done(b, has_more);
 }
 
+static void count_held(struct between *b)
+{
+    all_held_bytes -= b->held_bytes;
+    b->held_bytes = b->to_guest.capacity + b->to_peer.capacity + b->flight.bytes.capacity +
+                    (b->relay ? relay_held_bytes(b->relay) : 0);
+    all_held_bytes += b->held_bytes;
+}
+
+size_t between_held_bytes(const struct between *b)
+{
+    return b->held_bytes;
+}
+
+size_t between_all_held_bytes(void)
+{
+    return all_held_bytes;
+}
+
 /* Up to what others should not have to wait for. */
 void between_run(struct between *b)
 {
@@ -417,6 +437,8 @@ void between_run(struct between *b)
         tell_guest_end(b); /* of a flow that is handed over the kernel finds it there */
     if (f->between == b && b->stage == PASSING && b->guest_ended)
         tell_peer_end(b);
+    if (f->between == b)
+        count_held(b);
     if (f->between == b)
         settle(b, rounds == 0);
 }

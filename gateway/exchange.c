@@ -109,6 +109,21 @@ struct buf *exchange_to_server(struct exchange *x)
     return &x->to_server;
 }
 
+/* ---- memory ---- */
+
+size_t exchange_held_bytes(const struct exchange *x)
+{
+    return x->to_guest.capacity + x->to_server.capacity + x->signing.held.capacity;
+}
+
+void exchange_let_go(struct exchange *x)
+{
+    if (x->to_guest.size == 0)
+        buf_done(&x->to_guest);
+    if (x->to_server.size == 0)
+        secret_wipe_buf(&x->to_server);
+}
+
 /* ---- ends ---- */
 
 /* One side of a changed protocol has ended: the other is told, and may still send. */

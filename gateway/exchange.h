@@ -126,6 +126,10 @@ void exchange_server_ended(struct exchange *x);
 struct buf *exchange_to_guest(struct exchange *x);
 struct buf *exchange_to_server(struct exchange *x);
 
+/* The memory of what waits in it; and what waits for nothing takes none from here on. */
+size_t exchange_held_bytes(const struct exchange *x);
+void exchange_let_go(struct exchange *x);
+
 /* What is to become of one side's connection. It never goes back. */
 enum exchange_end {
     EXCHANGE_OPEN,

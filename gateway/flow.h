@@ -136,5 +136,9 @@ void between_on_time(struct between *b);
 /* How long what waits to be sent has not got on; 0: nothing waits. */
 int64_t between_stalled_ns(const struct between *b);
 
+/* The memory of what waits in it, and in all of them, as of their last runs. */
+size_t between_held_bytes(const struct between *b);
+size_t between_all_held_bytes(void);
+
 /* What passed, from and to the program. */
 void between_count(const struct between *b, struct log_entry *e);

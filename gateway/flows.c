@@ -15,6 +15,9 @@
 /* A flow that lives longer has a line in the log as often as that. */
 #define PROGRESS_S 60
 
+/* What waits in all connections that the gateway stands between; the process has 64 MiB of data. */
+#define HELD_MAX_BYTES ((size_t)40 << 20)
+
 static struct list flows = {&flows, &flows};
 static struct list timed = {&timed, &timed};
 static struct list buried = {&buried, &buried};
@@ -510,6 +513,26 @@ static void sweep_all(int64_t now)
     }
 }
 
+/* ---- memory ---- */
+
+/* Who lets the most wait makes room for the others: without it, whoever asks for memory next would
+ * be the one to go. */
+static void make_room(void)
+{
+    while (between_all_held_bytes() > HELD_MAX_BYTES) {
+        struct flow *f, *worst = NULL;
+        list_for_each(f, &flows, link)
+        {
+            if (f->between && (!worst || between_held_bytes(f->between) >
+                                             between_held_bytes(worst->between)))
+                worst = f;
+        }
+        if (!worst)
+            return;
+        flow_cut_for(worst, "limit:memory");
+    }
+}
+
 /* ---- the loop ---- */
 
 int flows_wait_ms(void)
@@ -539,5 +562,6 @@ void flows_step(void)
             between_on_time(f->between);
     }
     sweep_all(now);
+    make_room();
     reap();
 }

@@ -171,20 +171,29 @@ static void session_failed(struct h2 *h, struct h2_side *side, ssize_t error)
     }
 }
 
+/* Who does not read what is said is not read either; nor is a server, for a guest that does not. */
+static bool is_heard(const struct h2 *h, const struct h2_side *side)
+{
+    return side->out.size < EXCHANGE_OUT_BYTES &&
+           (side->is_guest || h->guest.out.size < EXCHANGE_OUT_BYTES);
+}
+
 static size_t take(struct h2 *h, struct h2_side *side, const char *data, size_t size)
 {
-    if (is_over(h))
-        return size;
-    /* Who does not read what is said is not read either. */
-    if (side->out.size >= EXCHANGE_OUT_BYTES)
-        size = 0;
-    if (size > 0 && !side->has_ended) {
-        ssize_t n = nghttp2_session_mem_recv(side->session, (const uint8_t *)data, size);
+    size_t taken = 0;
+    while (!is_over(h) && !side->has_ended && is_heard(h, side) &&
+           (taken < size || side->is_paused)) {
+        const char *from = taken < size ? data + taken : "";
+        side->is_paused = false;
+        ssize_t n =
+            nghttp2_session_mem_recv(side->session, (const uint8_t *)from, size - taken);
         if (n < 0)
             session_failed(h, side, n);
+        taken = n >= 0 && side->is_paused ? taken + (size_t)n : size;
+        go_on(h);
     }
     go_on(h);
-    return size;
+    return is_over(h) || side->has_ended ? size : taken;
 }
 
 size_t h2_from_guest(struct h2 *h, const char *data, size_t size)
@@ -208,6 +217,27 @@ struct buf *h2_to_server(struct h2 *h)
     return &h->server.out;
 }
 
+/* ---- memory ---- */
+
+size_t h2_held_bytes(const struct h2 *h)
+{
+    const struct h2_stream *s;
+    size_t bytes = h->guest.out.capacity + h->server.out.capacity + h->guest.unsent_bytes +
+                   h->server.unsent_bytes + h->request_bytes + h->response_bytes;
+    list_for_each(s, &h->streams, link) bytes += h2_stream_held_bytes(s);
+    return bytes;
+}
+
+void h2_let_go(struct h2 *h)
+{
+    struct h2_stream *s;
+    list_for_each(s, &h->streams, link) if (s->exchange) exchange_let_go(s->exchange);
+    if (h->guest.out.size == 0)
+        buf_done(&h->guest.out);
+    if (h->server.out.size == 0)
+        secret_wipe_buf(&h->server.out);
+}
+
 /* ---- ends ---- */
 
 /* What was asked for whole may still be answered. */
@@ -223,6 +253,11 @@ void h2_guest_ended(struct h2 *h)
 
 void h2_server_ended(struct h2 *h)
 {
+    /* The head at which its reading was paused may be the last. */
+    if (h->server.is_paused && !h->server.has_ended && !is_over(h)) {
+        h->server.is_paused = false;
+        nghttp2_session_mem_recv(h->server.session, (const uint8_t *)"", 0);
+    }
     h2_server_failed(h, "upstream", "it closed the connection");
 }
 
@@ -255,10 +290,12 @@ enum exchange_end h2_server_end(const struct h2 *h)
 /* ---- time ---- */
 
 /* Of a head that has begun. */
-static int64_t head_deadline_ns(const struct h2 *h)
+static int64_t head_deadline_ns(const struct h2_side *side)
 {
     int64_t timeout_ns = (int64_t)gateway.document->limits.header_timeout_ms * NSEC_PER_MSEC;
-    return h->guest.head_since_ns ? h->guest.head_since_ns + timeout_ns : INT64_MAX;
+    return side->head_since_ns && !side->is_paused && !side->has_ended
+               ? side->head_since_ns + timeout_ns
+               : INT64_MAX;
 }
 
 /* Of a connection without streams. */
@@ -273,7 +310,8 @@ int64_t h2_deadline_ns(const struct h2 *h)
     const struct h2_stream *s;
     if (is_over(h))
         return INT64_MAX;
-    int64_t at = MIN(head_deadline_ns(h), idle_deadline_ns(h));
+    int64_t at = MIN(head_deadline_ns(&h->guest), head_deadline_ns(&h->server));
+    at = MIN(at, idle_deadline_ns(h));
     list_for_each(s, &h->streams, link) at = MIN(at, h2_stream_deadline_ns(s));
     return at;
 }
@@ -282,10 +320,19 @@ void h2_expire(struct h2 *h)
 {
     int64_t now = gateway_now_ns();
     struct h2_stream *s;
+    bool gets_on = true;
     if (is_over(h))
         return;
-    list_for_each(s, &h->streams, link) if (h2_stream_deadline_ns(s) <= now) h2_stream_expire(s);
-    if (head_deadline_ns(h) <= now) {
+    list_for_each(s, &h->streams, link) if (h2_stream_deadline_ns(s) <= now) gets_on &=
+        h2_stream_expire(s);
+    if (!gets_on) {
+        h2_note(h, "limit:idle_http");
+        close_all(h, EXCHANGE_RESET, EXCHANGE_RESET);
+        return;
+    }
+    if (head_deadline_ns(&h->server) <= now)
+        lose_server(h, "limit:header_timeout", "the head of its response did not come in time");
+    if (head_deadline_ns(&h->guest) <= now) {
         h2_note(h, "limit:header_timeout");
         h2_session_refuse(&h->guest, NGHTTP2_ENHANCE_YOUR_CALM);
     } else if (idle_deadline_ns(h) <= now) {

@@ -9,8 +9,9 @@
  * Frames, tables and windows are nghttp2's. What is here is the way between the two connections:
  *   - A head becomes lines of HTTP/1.1 first and is read by the reader of those, so that there is
  *     one judge and one set of limits for both versions. What goes out is made from what was read.
- *   - Content is taken from a window no faster than the other side takes it: a reader that is slow
- *     holds back who writes, over both connections.
+ *   - A window is opened again for what was sent on, not for what was taken: a reader that is slow
+ *     holds back who writes, over both connections, and what waits of content in here is no more
+ *     than the windows of one connection, whatever number of streams it has.
  *   - A stream ends for itself: one that is refused or reset leaves the others alone. What can't be
  *     laid to a stream (a flood, a frame that is none) ends the connection, with GOAWAY.
  *
@@ -37,6 +38,15 @@
 #define H2_CONTINUATIONS_MAX 8    /* of one head */
 #define H2_TABLE_BYTES       4096 /* of each HPACK table (RFC 7541, 4.2) */
 
+/*
+ * Of heads, which tables make out of a few bytes: those of all requests under way, and as much of
+ * the responses to them (or two of the longest, where limits.header_bytes allows such); of what
+ * answers, what the guest has not read yet; and one that is sent, with what was filled in.
+ */
+#define H2_HEADS_BYTES        ((size_t)1024 * 1024)
+#define H2_HEADS_UNREAD_BYTES ((size_t)64 * 1024)
+#define H2_HEAD_SENT_BYTES    ((size_t)4 * 1024 * 1024)
+
 struct h2;
 
 /* setup: as of an exchange, for a server that was dialled and verified; wire and stream are not
@@ -55,5 +65,7 @@ struct buf *h2_to_server(struct h2 *h);
 enum exchange_end h2_guest_end(const struct h2 *h);
 enum exchange_end h2_server_end(const struct h2 *h);
 void h2_server_failed(struct h2 *h, const char *reason, const char *words);
+size_t h2_held_bytes(const struct h2 *h);
+void h2_let_go(struct h2 *h);
 int64_t h2_deadline_ns(const struct h2 *h);
 void h2_expire(struct h2 *h);

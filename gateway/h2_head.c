@@ -7,22 +7,18 @@
 #include "gateway/h2_parts.h"
 #include "lib/http/syntax.h"
 
-void h2_head_reset(struct h2_head *h)
+void h2_head_begin(struct h2_head *h)
 {
-    struct buf texts[H2_TEXTS];
-    memcpy(texts, h->texts, sizeof(texts));
-    *h = (struct h2_head){0};
-    for (size_t i = 0; i < H2_TEXTS; i++) {
-        buf_reset(&texts[i]);
-        texts[i].max_bytes = gateway.document->limits.header_bytes;
-        h->texts[i] = texts[i];
-    }
+    h2_head_done(h);
+    for (size_t i = 0; i < H2_TEXTS; i++)
+        h->texts[i] = BUF_INIT(gateway.document->limits.header_bytes);
 }
 
 void h2_head_done(struct h2_head *h)
 {
     for (size_t i = 0; i < H2_TEXTS; i++)
         buf_done(&h->texts[i]);
+    *h = (struct h2_head){0};
 }
 
 /* ---- in ---- */
@@ -93,6 +89,8 @@ void h2_head_add(struct h2_head *h, nghttp2_vec name, nghttp2_vec value, bool is
     enum h2_text place = place_of(name);
     struct buf *text = &h->texts[place];
     bool is_line = place == H2_LINES || place == H2_COOKIE;
+    h->bytes += name.len + value.len;
+    h->is_long |= h->bytes > gateway.document->limits.header_bytes;
     if (h->is_bad || h->is_long)
         return;
     h->is_hidden |= is_hidden;

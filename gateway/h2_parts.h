@@ -38,6 +38,7 @@ struct h2_head {
     bool has_length;
     bool takes_trailers; /* "te: trailers" */
     bool is_hidden;      /* a field of it came as one that is never to be indexed */
+    size_t bytes;        /* of its fields, so far */
 };
 
 struct h2_side {
@@ -49,6 +50,8 @@ struct h2_side {
     int64_t head_since_ns; /* of one that is not complete; 0: there is none */
     struct rate idle_frames, resets;
     size_t updates_left; /* that are owed to what was sent */
+    size_t unsent_bytes; /* of heads that nghttp2 has, at most */
+    bool is_paused;      /* before the end of what it was given to read */
     bool is_ending;      /* GOAWAY was said to it */
     bool has_ended;      /* no bytes come from there any more */
 };
@@ -59,7 +62,8 @@ struct h2_half {
     bool is_open;
     bool is_reset;      /* by us */
     bool was_reset;     /* by who is at the other end */
-    struct buf in;      /* content that the exchange does not take yet: no more than the window */
+    struct buf in;      /* content that the exchange does not take yet: no more than the window, */
+    size_t owed_bytes;  /* less what it took and the other side has not */
     struct buf trailer; /* that came behind it, as lines */
     bool has_ended;     /* nothing more comes, */
     bool told_end;      /* and the exchange knows */
@@ -80,6 +84,8 @@ struct h2_stream {
     bool hides_response; /* of the response's */
     bool is_cut;         /* the guest is not answered any more, but reset: */
     uint32_t cut_code;
+    size_t request_bytes, response_bytes; /* of the heads that it keeps */
+    const char *unread;                   /* why it has no exchange */
     int64_t
         over_ns; /* since when the exchange is over, and the rest waits to be sent; 0: it is not */
 };
@@ -89,6 +95,7 @@ struct h2 {
     struct h2_side guest, server;
     struct list streams;
     size_t stream_count;
+    size_t request_bytes, response_bytes; /* of all streams */
     int64_t active_ns; /* a stream began or ended */
     bool has_heard;    /* the server has said something */
     bool is_lost;      /* there is no server; each request is told why: */
@@ -141,6 +148,9 @@ void h2_stream_settle(struct h2_stream *s);
 ssize_t h2_stream_read(struct h2_stream *s, struct h2_side *side, uint8_t *to, size_t size,
                        uint32_t *flags);
 
+/* Of what waits in it, but its heads. */
+size_t h2_stream_held_bytes(const struct h2_stream *s);
+
 /* Nobody waits for its response any more. */
 void h2_stream_cancel(struct h2_stream *s);
 
@@ -148,11 +158,12 @@ void h2_stream_cancel(struct h2_stream *s);
 void h2_stream_lose(struct h2_stream *s, const char *reason, const char *words);
 
 int64_t h2_stream_deadline_ns(const struct h2_stream *s);
-void h2_stream_expire(struct h2_stream *s);
+/* False: one of the sides takes not even its end. */
+bool h2_stream_expire(struct h2_stream *s);
 
 /* ---- h2_head.c ---- */
 
-void h2_head_reset(struct h2_head *h);
+void h2_head_begin(struct h2_head *h);
 void h2_head_done(struct h2_head *h);
 
 /* One field, as it comes. */

@@ -82,6 +82,9 @@ static bool is_idle(struct h2_side *side, const nghttp2_frame_hd *hd)
 static int on_begin_frame(nghttp2_session *session, const nghttp2_frame_hd *hd, void *context)
 {
     struct h2_side *side = context;
+    /* A head that was refused has no end of its own. */
+    if (hd->type != NGHTTP2_CONTINUATION)
+        side->head_since_ns = 0;
     if (is_idle(side, hd) && !rate_take(&side->idle_frames, H2_IDLE_FRAMES_MAX))
         refuse_flood(side);
     return 0;
@@ -107,7 +110,7 @@ static int on_begin_headers(nghttp2_session *session, const nghttp2_frame *frame
 {
     struct h2_side *side = context;
     int32_t id = frame->hd.stream_id;
-    h2_head_reset(&side->head);
+    h2_head_begin(&side->head);
     side->head_since_ns = gateway_now_ns();
     if (frame->hd.type != NGHTTP2_HEADERS || frame->headers.cat != NGHTTP2_HCAT_REQUEST)
         return 0;
@@ -128,8 +131,12 @@ static int on_header(nghttp2_session *session, const nghttp2_frame *frame, nghtt
                      nghttp2_rcbuf *value, uint8_t flags, void *context)
 {
     struct h2_side *side = context;
+    bool is_first = side->head.bytes == 0;
     h2_head_add(&side->head, vec_of(name), vec_of(value), flags & NGHTTP2_NV_FLAG_NO_INDEX);
-    return 0;
+    /* A few bytes of a server may be many heads, which would all wait for the guest. */
+    side->is_paused =
+        is_first && !side->is_guest && side->h2->guest.unsent_bytes >= H2_HEADS_UNREAD_BYTES;
+    return side->is_paused ? NGHTTP2_ERR_PAUSE : 0;
 }
 
 /* Without this nghttp2 would drop such a field and go on. */
@@ -137,7 +144,18 @@ static int on_invalid_header(nghttp2_session *session, const nghttp2_frame *fram
                              nghttp2_rcbuf *name, nghttp2_rcbuf *value, uint8_t flags,
                              void *context)
 {
+    struct h2_side *side = context;
+    side->head_since_ns = 0;
     return NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE;
+}
+
+/* Nothing comes of it but that its stream, or the connection, is ended. */
+static int on_invalid_frame(nghttp2_session *session, const nghttp2_frame *frame, int error,
+                            void *context)
+{
+    struct h2_side *side = context;
+    side->head_since_ns = 0;
+    return 0;
 }
 
 static void take_head(struct h2_side *side, struct h2_stream *s, bool ends)
@@ -165,6 +183,7 @@ static int on_frame(nghttp2_session *session, const nghttp2_frame *frame, void *
         side->head_since_ns = 0;
         if (s)
             take_head(side, s, ends);
+        h2_head_done(&side->head);
         break;
     case NGHTTP2_DATA:
         if (s && ends)
@@ -205,6 +224,17 @@ static int on_stream_close(nghttp2_session *session, int32_t id, uint32_t code, 
     return 0;
 }
 
+/* A response that nghttp2 can't write; of a request it ends the stream itself. */
+static int on_not_sent(nghttp2_session *session, const nghttp2_frame *frame, int error,
+                       void *context)
+{
+    const struct h2_side *side = context;
+    if (side->is_guest && frame->hd.type == NGHTTP2_HEADERS)
+        nghttp2_submit_rst_stream(session, NGHTTP2_FLAG_NONE, frame->hd.stream_id,
+                                  NGHTTP2_INTERNAL_ERROR);
+    return 0;
+}
+
 /* ---- begin ---- */
 
 static nghttp2_session_callbacks *new_callbacks(void)
@@ -217,7 +247,9 @@ static nghttp2_session_callbacks *new_callbacks(void)
     nghttp2_session_callbacks_set_on_begin_headers_callback(c, on_begin_headers);
     nghttp2_session_callbacks_set_on_header_callback2(c, on_header);
     nghttp2_session_callbacks_set_on_invalid_header_callback2(c, on_invalid_header);
+    nghttp2_session_callbacks_set_on_invalid_frame_recv_callback(c, on_invalid_frame);
     nghttp2_session_callbacks_set_on_frame_recv_callback(c, on_frame);
+    nghttp2_session_callbacks_set_on_frame_not_send_callback(c, on_not_sent);
     nghttp2_session_callbacks_set_on_data_chunk_recv_callback(c, on_content);
     nghttp2_session_callbacks_set_on_stream_close_callback(c, on_stream_close);
     return c;
@@ -232,6 +264,7 @@ static nghttp2_option *new_options(void)
     nghttp2_option_set_no_closed_streams(o, 1);
     nghttp2_option_set_max_outbound_ack(o, ACKS_MAX);
     nghttp2_option_set_max_continuations(o, H2_CONTINUATIONS_MAX);
+    nghttp2_option_set_max_send_header_block_length(o, H2_HEAD_SENT_BYTES);
     nghttp2_option_set_max_deflate_dynamic_table_size(o, H2_TABLE_BYTES);
     nghttp2_option_set_peer_max_concurrent_streams(o, H2_STREAMS_MAX);
     for (int type = NGHTTP2_CONTINUATION + 1; type <= UINT8_MAX; type++)
@@ -288,5 +321,7 @@ bool h2_session_send(struct h2_side *side, size_t most)
             break;
         has_moved = true;
     }
+    if (side->session && nghttp2_session_get_outbound_queue_size(side->session) == 0)
+        side->unsent_bytes = 0;
     return has_moved;
 }

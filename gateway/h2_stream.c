@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * A stream: of the program's, and from when its request was allowed also one of the server's. It
- * lives until both are over. What came and can't go on yet waits in `in`; as a window is opened
- * again only for what the exchange has taken, that is bounded by the window.
+ * lives until both are over. What came and can't go on yet waits in `in`, then in the exchange; as
+ * a window is opened again only for what the other side has taken, both together are bounded by it.
  */
 #include "gateway/h2_parts.h"
 #include "lib/http/body.h"
@@ -21,6 +21,7 @@ struct h2_stream *h2_stream_new(struct h2 *h, int32_t id)
         return NULL;
     s->h2 = h;
     s->guest.id = id;
+    s->unread = "malformed";
     s->guest.is_open = true;
     s->guest.in = BUF_INIT(H2_GUEST_WINDOW);
     s->server.in = BUF_INIT(H2_SERVER_WINDOW);
@@ -35,7 +36,6 @@ struct h2_stream *h2_stream_new(struct h2 *h, int32_t id)
 
 static void half_done(struct h2_half *half)
 {
-    buf_done(&half->in);
     buf_done(&half->trailer);
     buf_done(&half->out_trailer);
 }
@@ -43,17 +43,24 @@ static void half_done(struct h2_half *half)
 /* A request whose head was refused before it was one is in the log, too. */
 static void note_unread(struct h2_stream *s)
 {
-    const struct exchange_record r = {.reason = "malformed"};
+    const struct exchange_record r = {.reason = s->unread};
     if (!s->exchange && s->h2->setup.log)
         s->h2->setup.log(s->h2->setup.context, &r);
 }
 
+static void forgo(struct h2_stream *s, struct h2_side *side);
+
 void h2_stream_free(struct h2_stream *s)
 {
+    struct h2 *h = s->h2;
     note_unread(s);
+    forgo(s, &h->guest);
+    forgo(s, &h->server);
     list_remove(&s->link);
-    s->h2->stream_count--;
-    s->h2->active_ns = gateway_now_ns();
+    h->stream_count--;
+    h->request_bytes -= s->request_bytes;
+    h->response_bytes -= s->response_bytes;
+    h->active_ns = gateway_now_ns();
     exchange_free(s->exchange);
     half_done(&s->guest);
     half_done(&s->server);
@@ -70,16 +77,18 @@ static struct buf *out_of(struct h2_stream *s, const struct h2_side *side)
     return side->is_guest ? exchange_to_guest(s->exchange) : exchange_to_server(s->exchange);
 }
 
-static void reset(struct h2_stream *s, struct h2_side *side, uint32_t code)
+/* False: it was before, or there is nothing to reset. */
+static bool reset(struct h2_stream *s, struct h2_side *side, uint32_t code)
 {
     struct h2_half *half = h2_half_of(s, side);
     if (!half->is_open || half->is_reset)
-        return;
+        return false;
     half->is_reset = true;
     nghttp2_submit_rst_stream(side->session, NGHTTP2_FLAG_NONE, half->id, code);
+    return true;
 }
 
-/* So much was taken: as much may be sent. */
+/* So much is off our hands: as much may be sent. */
 static void consume(struct h2_side *side, const struct h2_half *half, size_t size)
 {
     if (size == 0 || !side->session)
@@ -87,6 +96,25 @@ static void consume(struct h2_side *side, const struct h2_half *half, size_t siz
     nghttp2_session_consume_connection(side->session, size);
     if (half->is_open)
         nghttp2_session_consume_stream(side->session, half->id, size);
+}
+
+/* What was taken from side and does not wait in the exchange any more is paid back. */
+static void pay(struct h2_stream *s, struct h2_side *side)
+{
+    struct h2_half *half = h2_half_of(s, side);
+    const struct h2_side *other = side->is_guest ? &s->h2->server : &s->h2->guest;
+    size_t left = s->exchange ? MIN(half->owed_bytes, out_of(s, other)->size) : 0;
+    consume(side, half, half->owed_bytes - left);
+    half->owed_bytes = left;
+}
+
+/* Nobody will take what came from side: the connection's window is for its other streams. */
+static void forgo(struct h2_stream *s, struct h2_side *side)
+{
+    struct h2_half *half = h2_half_of(s, side);
+    consume(side, half, half->in.size + half->owed_bytes);
+    half->owed_bytes = 0;
+    buf_done(&half->in);
 }
 
 /* ---- heads ---- */
@@ -108,12 +136,30 @@ static struct buf lines_buf(void)
     return BUF_INIT(2 * gateway.document->limits.header_bytes + LINES_MORE_BYTES);
 }
 
+/* Counts the head that a stream keeps, in the place of the one before. False: they are too many. */
+static bool count_head(const struct h2_head *head, size_t *of_stream, size_t *of_all)
+{
+    size_t most = MAX(H2_HEADS_BYTES, 2 * gateway.document->limits.header_bytes);
+    size_t others = *of_all - *of_stream;
+    if (head->bytes > most - MIN(others, most))
+        return false;
+    *of_stream = head->bytes;
+    *of_all = others + head->bytes;
+    return true;
+}
+
 void h2_stream_request(struct h2_stream *s, const struct h2_head *head, bool ends)
 {
     struct buf lines = lines_buf();
     struct h2_refusal refusal;
     const struct buf *method = &head->texts[H2_METHOD];
+    if (!head->is_long && !count_head(head, &s->request_bytes, &s->h2->request_bytes)) {
+        s->unread = "limit:http2_heads";
+        reset(s, &s->h2->guest, NGHTTP2_REFUSED_STREAM);
+        return;
+    }
     if (!begin_exchange(s)) {
+        s->unread = "limit:memory";
         reset(s, &s->h2->guest, NGHTTP2_INTERNAL_ERROR);
         return;
     }
@@ -133,7 +179,10 @@ void h2_stream_response(struct h2_stream *s, const struct h2_head *head, bool en
     struct buf lines = lines_buf();
     s->hides_response = head->is_hidden;
     s->server.has_ended = ends;
-    if (h2_head_write_response(head, ends, s->is_head, &lines))
+    if (!count_head(head, &s->response_bytes, &s->h2->response_bytes))
+        exchange_server_failed(s->exchange, "limit:http2_heads",
+                               "the heads of its responses are too much together");
+    else if (h2_head_write_response(head, ends, s->is_head, &lines))
         exchange_from_server(s->exchange, lines.data, lines.size);
     else
         exchange_server_failed(s->exchange, "upstream", "its response's head is none, or too long");
@@ -163,7 +212,8 @@ void h2_stream_content(struct h2_stream *s, struct h2_side *side, const char *da
 {
     struct h2_half *half = h2_half_of(s, side);
     size_t taken = half->in.size == 0 && s->exchange ? give(s, side, data, size) : 0;
-    consume(side, half, taken);
+    half->owed_bytes += taken;
+    pay(s, side);
     if (taken < size && buf_append(&half->in, data + taken, size - taken) < 0)
         reset(s, side, NGHTTP2_INTERNAL_ERROR);
 }
@@ -189,8 +239,9 @@ static void give_on(struct h2_stream *s, struct h2_side *side)
     if (half->in.size > 0) {
         size_t taken = give(s, side, half->in.data, half->in.size);
         buf_consume(&half->in, taken);
-        consume(side, half, taken);
+        half->owed_bytes += taken;
     }
+    pay(s, side);
     if (half->in.size == 0)
         buf_done(&half->in);
     if (half->in.size == 0 && half->has_ended && !half->told_end)
@@ -208,6 +259,7 @@ ssize_t h2_stream_read(struct h2_stream *s, struct h2_side *side, uint8_t *to, s
     if (n > 0)
         memcpy(to, out->data, n);
     buf_consume(out, n);
+    pay(s, side->is_guest ? &s->h2->server : &s->h2->guest);
     if (out->size > 0 || !half->out_has_ended) {
         half->is_deferred = n == 0;
         return n > 0 ? (ssize_t)n : NGHTTP2_ERR_DEFERRED;
@@ -248,7 +300,7 @@ void h2_stream_lose(struct h2_stream *s, const char *reason, const char *words)
     half->is_open = false;
     if (!s->exchange || !half->id || half->has_ended)
         return;
-    buf_done(&half->in);
+    forgo(s, &s->h2->server);
     exchange_server_failed(s->exchange, reason, words);
 }
 
@@ -260,7 +312,7 @@ static void lose_server(struct h2_stream *s, uint32_t code)
         return;
     if (half->was_reset || code == NGHTTP2_REFUSED_STREAM)
         cut(s, code);
-    buf_done(&half->in);
+    forgo(s, &s->h2->server);
     exchange_server_failed(s->exchange, "upstream", "it did not end its response");
 }
 
@@ -274,13 +326,10 @@ void h2_stream_closed(struct h2_stream *s, struct h2_side *side, uint32_t code)
     struct h2_half *half = h2_half_of(s, side);
     half->is_open = false;
     if (side->is_guest) {
-        consume(side, half, half->in.size);
-        buf_done(&half->in);
+        forgo(s, side);
         if (!half->has_ended || !half->out_has_ended)
             cut(s, code);
     } else if (s->exchange) {
-        if (!half->has_ended)
-            consume(side, half, half->in.size);
         lose_server(s, code);
     }
 }
@@ -333,6 +382,12 @@ void h2_stream_settle(struct h2_stream *s)
     resume(s, &h->server);
 }
 
+size_t h2_stream_held_bytes(const struct h2_stream *s)
+{
+    size_t of_exchange = s->exchange ? exchange_held_bytes(s->exchange) : 0;
+    return of_exchange + s->guest.in.capacity + s->server.in.capacity;
+}
+
 int64_t h2_stream_deadline_ns(const struct h2_stream *s)
 {
     if (!s->exchange)
@@ -342,11 +397,15 @@ int64_t h2_stream_deadline_ns(const struct h2_stream *s)
     return exchange_deadline_ns(s->exchange);
 }
 
-void h2_stream_expire(struct h2_stream *s)
+bool h2_stream_expire(struct h2_stream *s)
 {
-    if (!s->over_ns)
+    bool was_over = s->over_ns != 0;
+    if (!was_over)
         exchange_expire(s->exchange);
-    reset(s, &s->h2->server, NGHTTP2_CANCEL);
-    if (s->over_ns)
-        reset(s, &s->h2->guest, NGHTTP2_CANCEL);
+    else
+        s->over_ns = gateway_now_ns();
+    bool is_new = reset(s, &s->h2->server, NGHTTP2_CANCEL);
+    if (was_over)
+        is_new |= reset(s, &s->h2->guest, NGHTTP2_CANCEL);
+    return is_new || !was_over;
 }

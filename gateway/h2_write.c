@@ -32,6 +32,13 @@ static void fields_done(struct list_of_fields *l)
     free(l->names);
 }
 
+/* nghttp2 has them, in a copy, until they are sent. */
+static void note_unsent(struct h2_side *side, const struct list_of_fields *l)
+{
+    for (size_t i = 0; i < l->count; i++)
+        side->unsent_bytes += l->list[i].namelen + l->list[i].valuelen;
+}
+
 static void add_sized(struct list_of_fields *l, const char *name, size_t name_size,
                       const char *value, bool is_hidden)
 {
@@ -108,6 +115,7 @@ static int submit_request(struct h2_stream *s, const struct list_of_fields *l, b
                                               has_content ? &content : NULL, s)
                      : NGHTTP2_ERR_START_STREAM_NOT_ALLOWED;
     if (id >= 0) {
+        note_unsent(side, l);
         s->server.id = id;
         s->server.is_open = true;
         s->server.out_has_ended = !has_content;
@@ -155,6 +163,7 @@ static int submit_response(struct h2_stream *s, const struct http_response_head 
     nghttp2_session *session = s->h2->guest.session;
     nghttp2_data_provider content = content_of(s);
     bool has_content = h->framing.kind != HTTP_BODY_NONE && !s->is_head;
+    note_unsent(&s->h2->guest, l);
     if (h->status < 200)
         return nghttp2_submit_headers(session, NGHTTP2_FLAG_NONE, s->guest.id, NULL, l->list,
                                       l->count, NULL);
@@ -224,6 +233,7 @@ int h2_write_trailer(struct h2_stream *s, struct h2_side *side)
     int e = fields && fields_init(&l, fields, half->out_trailer_count) ? 0 : -ENOMEM;
     for (size_t i = 0; e == 0 && i < half->out_trailer_count; i++)
         add_field(&l, &fields[i], side->is_guest ? s->hides_response : s->is_hidden);
+    note_unsent(side, &l);
     if (e == 0 && nghttp2_submit_trailer(side->session, half->id, l.list, l.count) != 0)
         e = -ENOMEM;
     fields_done(&l);

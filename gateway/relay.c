@@ -470,6 +470,19 @@ void relay_run(struct relay *r, struct buf *to_guest, struct buf *to_peer, size_
         to_guest->failed || to_peer->failed || r->guest.plain.failed || r->peer.plain.failed;
     let_go(&r->guest);
     let_go(&r->peer);
+    if (r->requests)
+        requests_let_go(r->requests);
+}
+
+static size_t held_by(const struct side *s)
+{
+    return s->plain.capacity + (s->tls ? tls_session_held_bytes(s->tls) : 0);
+}
+
+size_t relay_held_bytes(const struct relay *r)
+{
+    return r->first.capacity + held_by(&r->guest) + held_by(&r->peer) +
+           (r->requests ? requests_held_bytes(r->requests) : 0);
 }
 
 /* ---- ends ---- */

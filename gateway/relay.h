@@ -56,6 +56,9 @@ void relay_failed(struct relay *r, const char *reason, const char *words);
  */
 void relay_run(struct relay *r, struct buf *to_guest, struct buf *to_peer, size_t limit);
 
+/* The memory of what waits in it, but of a login, which is not for long. */
+size_t relay_held_bytes(const struct relay *r);
+
 /* What is to become of a side, once all is sent. */
 enum exchange_end relay_guest_end(const struct relay *r);
 enum exchange_end relay_peer_end(const struct relay *r);

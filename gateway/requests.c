@@ -88,6 +88,19 @@ enum exchange_end requests_server_end(const struct requests *r)
     return r->h2 ? h2_server_end(r->h2) : exchange_server_end(r->exchange);
 }
 
+size_t requests_held_bytes(const struct requests *r)
+{
+    return r->h2 ? h2_held_bytes(r->h2) : exchange_held_bytes(r->exchange);
+}
+
+void requests_let_go(struct requests *r)
+{
+    if (r->h2)
+        h2_let_go(r->h2);
+    else
+        exchange_let_go(r->exchange);
+}
+
 int64_t requests_deadline_ns(const struct requests *r)
 {
     return r->h2 ? h2_deadline_ns(r->h2) : exchange_deadline_ns(r->exchange);

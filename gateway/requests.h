@@ -23,6 +23,8 @@ struct buf *requests_to_guest(struct requests *r);
 struct buf *requests_to_server(struct requests *r);
 enum exchange_end requests_guest_end(const struct requests *r);
 enum exchange_end requests_server_end(const struct requests *r);
+size_t requests_held_bytes(const struct requests *r);
+void requests_let_go(struct requests *r);
 int64_t requests_deadline_ns(const struct requests *r);
 void requests_expire(struct requests *r);
 

@@ -565,6 +565,11 @@ int tls_session_move_pending(struct tls_session *s, struct buf *to)
     return r;
 }
 
+size_t tls_session_held_bytes(const struct tls_session *s)
+{
+    return s->in.capacity + s->out.capacity;
+}
+
 void tls_session_close(struct tls_session *s)
 {
     if (!can_write(s))

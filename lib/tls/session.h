@@ -168,6 +168,9 @@ void tls_session_sent(struct tls_session *s, size_t size);
 /* All of it goes to the end of to, by buf_move() (buf.h), which also says what can fail. */
 int tls_session_move_pending(struct tls_session *s, struct buf *to);
 
+/* The memory of what waits in it, on its way in or out. */
+size_t tls_session_held_bytes(const struct tls_session *s);
+
 /* Says that nothing more will be written (close_notify); reading goes on. */
 void tls_session_close(struct tls_session *s);
 

@@ -41,6 +41,9 @@ class Http2(inspect_test.Inspect):
         if not http2_is_there():
             self.skipTest("node is not there")
 
+    def rules_of(self):
+        return domain("api.good.test", ports=[HTTP2_PORT], tls="terminate"),
+
     def rules(self, **more):
         return self.policy(domain("api.good.test", "other.good.test", ports=[HTTP2_PORT], tls="terminate", **more))
 
@@ -113,6 +116,27 @@ class Http2(inspect_test.Inspect):
             say((await ask({ ":path": "/reset" })).code);
             say((await ask({})).status);""", *self.rules())
         self.assertEqual(found, [11, 200])
+
+    def test_h3_who_lets_most_wait_goes_first(self):
+        """Answers that nobody reads: their connections are ended before there is no memory for others."""
+        found = self.node(f"""
+            let ended = 0, count = 0;
+            for (; ended === 0 && count < 100; count++) {{
+              const stalled = http2.connect("{SITE}");
+              stalled.on("error", () => {{}});
+              stalled.on("close", () => {{ ended++; }});
+              await Promise.all([...Array(8)].map(() => new Promise((done) => {{
+                const stream = stalled.request({{ ":path": "/endless" }});
+                stream.on("error", done);
+                stream.on("response", done);
+                stream.on("close", done);
+              }})));
+            }}
+            say([(await ask({{}})).status, ended > 0, count > 10]);
+            console.log(JSON.stringify(said));
+            process.exit(0);""", *self.policy(*self.rules_of(), limits={"max_new_per_s": 1000}))
+        self.assertEqual(found, [[200, True, True]])
+        self.assertIn("limit:memory", [d.get("reason") for d in self.decisions("close")])
 
     def test_g23_a_secret_goes_in_and_does_not_come_out(self):
         value = "ghp_aB3dE5gH7jK9mN1pQ3sT5vW7yZ9bC1dE3fG5"

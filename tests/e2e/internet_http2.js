@@ -15,6 +15,12 @@ server.on("stream", (stream, headers, flags, raw) => {
   if (path === "/big") {
     stream.respond({ ":status": 200 });
     stream.end(Buffer.alloc(8 << 20, "b"));
+  } else if (path === "/endless") {
+    const piece = Buffer.alloc(65536, "e");
+    const more = () => { while (stream.write(piece)); };
+    stream.respond({ ":status": 200 });
+    stream.on("drain", more);
+    more();
   } else if (path === "/both-ways") {
     // As gRPC streams: each piece is answered as it comes, and the end has a trailer.
     stream.respond({ ":status": 200, "content-type": "application/grpc" }, { waitForTrailers: true });

@@ -292,6 +292,94 @@ TEST(a_slow_server_holds_back_the_guest)
     finish();
 }
 
+/* What a program does not want any more takes nothing from its other streams. */
+TEST(responses_that_are_given_up)
+{
+    begin(POLICY, NULL);
+    server.content_size = 200000;
+    guest.opens_windows = false;
+    for (int i = 0; i < 20; i++) {
+        int32_t id = ask(GET, NULL, NULL);
+        run();
+        reset(&guest, id, NGHTTP2_CANCEL);
+        nghttp2_session_consume_connection(guest.session, guest.got_bytes);
+        guest.got_bytes = 0;
+        run();
+    }
+    guest.opens_windows = true;
+    server.content_size = 3 << 20;
+    int32_t id = ask(GET, NULL, NULL);
+    run();
+    EXPECT_EQ(id, 41);
+    EXPECT_HEARD(guest, "41 end\n");
+    EXPECT_EQ(guest.got_bytes, 3 << 20);
+    finish();
+}
+
+TEST(requests_that_are_given_up)
+{
+    begin(POLICY, NULL);
+    server.answer = NULL;
+    server.opens_windows = false;
+    for (int i = 0; i < 20; i++) {
+        int32_t id = ask_much(POST, 1 << 20);
+        run();
+        reset(&guest, id, NGHTTP2_CANCEL);
+        nghttp2_session_consume_connection(server.session, server.got_bytes);
+        server.got_bytes = 0;
+        run();
+    }
+    server.opens_windows = true;
+    server.answer = ":status: 200\n";
+    ask_much(POST, 3 << 20);
+    run();
+    EXPECT_HEARD(guest, "41 end\n");
+    EXPECT_EQ(server.got_bytes, 3 << 20);
+    finish();
+}
+
+/* The windows of a connection are all that it holds, whatever number of streams share them. */
+TEST(what_waits_has_an_end)
+{
+    const size_t most = 2 * (H2_SERVER_WINDOW_ALL + H2_GUEST_WINDOW_ALL);
+    for (int i = 0; i < 3; i++) {
+        begin(i == 1 ? SECRET_POLICY : POLICY, i == 1 ? values : NULL);
+        server.content_size = 1 << 20;
+        guest.opens_windows = server.opens_windows = false;
+        server.answer = i < 2 ? ":status: 200\n" : NULL;
+        for (int n = 0; n < H2_STREAMS_MAX; n++)
+            if (i < 2)
+                ask(GET, NULL, NULL);
+            else
+                ask_much(POST, 1 << 20);
+        run();
+        if (h2_held_bytes(h2) > most)
+            harness_fail(__FILE__, __LINE__, "%d: %zu bytes wait", i, h2_held_bytes(h2));
+        EXPECT_TRUE(h2_held_bytes(h2) > 64 * 1024);
+        finish();
+    }
+}
+
+TEST(a_head_as_long_as_there_may_be)
+{
+    char head[66000] = ":status: 200\n";
+    begin(POLICY, NULL);
+    server.answer = NULL;
+    int32_t id = ask(GET, NULL, NULL);
+    run();
+    for (int i = 0; i < 95; i++) {
+        size_t at = strlen(head);
+        memset(head + at, 'x', 680);
+        memcpy(head + at, (char[]){'x', (char)('a' + i % 26), (char)('a' + i / 26), ':', ' '}, 5);
+        memcpy(head + at + 680, "\n", 2);
+    }
+    reply(id, head, "ok", NULL);
+    run();
+    EXPECT_HEARD(guest, "1 head\n1 data 2 ok\n1 end\n");
+    EXPECT_RECORDS("GET /v1/a 200 allow rule:api\n");
+    finish();
+}
+
 TEST(who_reads_no_bytes_is_not_read)
 {
     begin(POLICY, NULL);
@@ -361,6 +449,41 @@ TEST(G3_G11_secrets_go_in_and_do_not_come_out)
     finish();
 }
 
+TEST(G11_values_in_interim_heads_names_and_pieces)
+{
+    begin(SECRET_POLICY, values);
+    server.answer = NULL;
+    int32_t id = ask(GET, NULL, NULL);
+    run();
+    say_interim(id, ":status: 103\nlink: real-secret-value/1\n");
+    run();
+    EXPECT_HEARD(guest, "1 link: ghp_placeholderA\n");
+    reply_open(id, ":status: 200\nx-cookie: 1\nset-cookie: a=real-secret-value/1\n");
+    run();
+    EXPECT_HEARD(guest, "1 set-cookie: a=ghp_placeholderA\n");
+    say_content(&server, id, "<real-sec");
+    run();
+    say_content(&server, id, "ret-value/1>");
+    run();
+    say_content(&server, id, "real-secret-val");
+    run();
+    reset(&server, id, NGHTTP2_INTERNAL_ERROR);
+    run();
+    EXPECT_HEARD(guest, "1 reset 2\n");
+    EXPECT_HEARD(guest, "ghp_placeholderA>");
+    EXPECT_NOT_HEARD(guest, "real-s");
+    finish();
+    /* A name that is a value, and what a server pushes. */
+    static const char *const names[] = {"KEY", "ghp_placeholderA", "real-secret-name", NULL};
+    begin(SECRET_POLICY, names);
+    server.answer = ":status: 200\nreal-secret-name: 1\n";
+    ask(GET, NULL, NULL);
+    run();
+    EXPECT_HEARD(guest, "1 :status: 200\n");
+    EXPECT_NOT_HEARD(guest, "real-secret");
+    finish();
+}
+
 TEST(G3_a_placeholder_goes_nowhere_else)
 {
     begin("{'version':1,'secrets':{'KEY':{'source':{'env':'KEY'},'placeholder':'ghp_placeholderA',"
@@ -417,6 +540,66 @@ TEST(H1_a_head_that_does_not_end)
     run();
     EXPECT_HEARD(guest, "goaway 11\n");
     EXPECT_HAS(records, "limit:header_timeout");
+    finish();
+}
+
+/* What was refused has no end of its own; its stream is over, and the others go on. */
+TEST(H1_a_head_that_is_refused)
+{
+    begin(POLICY, NULL);
+    server.answer = NULL;
+    int32_t id = ask(GET, NULL, NULL);
+    run();
+    ask(GET "x a: 1\n", NULL, NULL);
+    run();
+    ask(GET ":path: /other\n", NULL, NULL);
+    run();
+    now_ns += 20 * NSEC_PER_SEC;
+    EXPECT_TRUE(h2_deadline_ns(h2) > now_ns);
+    h2_expire(h2);
+    run();
+    reply(id, ":status: 200\n", NULL, NULL);
+    run();
+    EXPECT_HEARD(guest, "1 :status: 200\n");
+    EXPECT_NOT_HEARD(guest, "goaway");
+    finish();
+}
+
+TEST(H1_a_servers_head_that_does_not_end)
+{
+    begin(POLICY, NULL);
+    server.answer = NULL;
+    ask(GET, NULL, NULL);
+    run();
+    frame(&server, NGHTTP2_HEADERS, 0, 1, "\x88", 1);
+    run();
+    now_ns += 11 * NSEC_PER_SEC;
+    EXPECT_TRUE(h2_deadline_ns(h2) <= now_ns);
+    h2_expire(h2);
+    run();
+    EXPECT_HEARD(guest, "1 :status: 502\n");
+    EXPECT_RECORDS("GET /v1/a 502 allow limit:header_timeout\n");
+    finish();
+}
+
+/* Nor does it let anybody say that a request is not meant any more. */
+TEST(H4_a_server_that_takes_no_request)
+{
+    const nghttp2_settings_entry none = {NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS, 0};
+    begin(POLICY, NULL);
+    nghttp2_submit_settings(server.session, NGHTTP2_FLAG_NONE, &none, 1);
+    run();
+    int32_t id = ask(GET, NULL, NULL);
+    run();
+    reset(&guest, id, NGHTTP2_CANCEL);
+    run();
+    for (int i = 0; i < 4 && h2_guest_end(h2) == EXCHANGE_OPEN; i++) {
+        EXPECT_TRUE(h2_deadline_ns(h2) > now_ns);
+        now_ns = h2_deadline_ns(h2);
+        h2_expire(h2);
+        run();
+    }
+    EXPECT_EQ(h2_guest_end(h2), EXCHANGE_RESET);
     finish();
 }
 

@@ -244,6 +244,98 @@ TEST(H3_more_streams_than_are_served)
     finish();
 }
 
+/* Of a few bytes HPACK makes many: fields that are in a table take one each. */
+static const char *many_fields(const char *first, const char *name)
+{
+    static char head[64000];
+    size_t at = strlen(first);
+    memcpy(head, first, at);
+    for (int i = 0; i < 90; i++, at += 506) {
+        memset(head + at, 'v', 505);
+        memcpy(head + at, name, strlen(name));
+        head[at + 505] = '\n';
+    }
+    head[at] = '\0';
+    return head;
+}
+
+TEST(H3_requests_of_many_fields)
+{
+    begin(POLICY, NULL);
+    server.answer = NULL;
+    for (int n = 0; n < H2_STREAMS_MAX; n++)
+        ask(many_fields(WHOLE_GET, "x-a: "), NULL, NULL);
+    guest.is_deaf = server.is_deaf = true;
+    run();
+    EXPECT_TRUE(h2_held_bytes(h2) < 3 * H2_HEADS_BYTES);
+    guest.is_deaf = server.is_deaf = false;
+    run();
+    EXPECT_TRUE(count(&guest, " reset 7\n") > H2_STREAMS_MAX / 2);
+    EXPECT_EQ(count(&guest, " reset 7\n") + count(&server, " :path"), H2_STREAMS_MAX);
+    EXPECT_HAS(records, "limit:http2_heads");
+    /* As one goes, others may come. */
+    reset(&guest, 1, NGHTTP2_CANCEL);
+    run();
+    server.answer = ":status: 200\n";
+    int32_t id = ask(many_fields(WHOLE_GET, "x-a: "), NULL, NULL);
+    run();
+    EXPECT_EQ(id, 201);
+    EXPECT_HEARD(guest, "201 :status: 200\n");
+    finish();
+}
+
+/* Nothing is lost of what waits for a program that reads at last. */
+TEST(H3_responses_of_many_fields)
+{
+    begin(POLICY, NULL);
+    server.answer = NULL;
+    for (int n = 0; n < H2_STREAMS_MAX; n++)
+        ask(WHOLE_GET, NULL, NULL);
+    run();
+    guest.is_deaf = true;
+    for (int n = 0; n < H2_STREAMS_MAX; n++)
+        for (int i = 0; i < 15; i++)
+            say_interim(2 * n + 1, i < 13 ? many_fields(":status: 103\n", "x-a: ") : ":status: 102\n");
+    for (int n = 0; n < H2_STREAMS_MAX; n++)
+        reply(2 * n + 1, ":status: 204\n", NULL, NULL);
+    run();
+    EXPECT_TRUE(h2_held_bytes(h2) < 3 * H2_HEADS_BYTES);
+    guest.is_deaf = false;
+    guest.is_brief = true;
+    run();
+    EXPECT_EQ(count(&guest, " :status: 103\n"), 13 * H2_STREAMS_MAX);
+    EXPECT_EQ(count(&guest, " :status: 102\n"), 2 * H2_STREAMS_MAX);
+    EXPECT_EQ(count(&guest, " :status: 204\n"), H2_STREAMS_MAX);
+    EXPECT_EQ(count(&guest, " end\n"), H2_STREAMS_MAX);
+    finish();
+}
+
+/* A server's last word is heard: here its reading is paused in the middle of that, since what was
+ * said before is longer as it goes to the program. */
+TEST(H3_responses_of_many_fields_and_the_end)
+{
+    struct buf said = BUF_INIT(65536);
+    const uint8_t *data;
+    ssize_t n;
+    begin(POLICY, NULL);
+    server.answer = NULL;
+    for (int i = 0; i < 3; i++)
+        ask(WHOLE_GET, NULL, NULL);
+    run();
+    reply(1, many_fields(":status: 200\nx-hidden!: 1\n", "x-a: "), NULL, NULL);
+    reply(3, many_fields(":status: 200\nx-hidden!: 1\n", "x-a: "), NULL, NULL);
+    reply(5, ":status: 204\n", NULL, NULL);
+    while ((n = nghttp2_session_mem_send(server.session, &data)) > 0)
+        buf_append(&said, data, (size_t)n);
+    EXPECT_EQ(h2_from_server(h2, said.data, said.size), said.size);
+    EXPECT_TRUE(h2_to_guest(h2)->size > EXCHANGE_OUT_BYTES);
+    h2_server_ended(h2);
+    buf_done(&said);
+    run();
+    EXPECT_HEARD(guest, "5 :status: 204\n5 head\n5 end\n");
+    finish();
+}
+
 TEST(H3_windows)
 {
     static const uint8_t most[4] = {0x7f, 0xff, 0xff, 0xff}, none[4];

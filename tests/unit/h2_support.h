@@ -20,6 +20,7 @@ struct peer {
     bool is_server;
     bool never_was;     /* of a server, before begin(): it can't be had */
     bool is_deaf;       /* reads nothing */
+    bool is_brief;      /* keeps of fields those alone that begin with a colon */
     bool opens_windows; /* takes content; false: it is left lying there */
     size_t got_bytes;   /* of content */
     const char *answer; /* a server's, to each request: fields, one a line; NULL: none */
@@ -51,6 +52,8 @@ void say_content(struct peer *p, int32_t id, const char *content);
 void end_content(struct peer *p, int32_t id);
 void reply(int32_t id, const char *fields, const char *content, const char *trailer);
 void reply_open(int32_t id, const char *fields);
+/* A head before the response's: a 1xx. */
+void say_interim(int32_t id, const char *fields);
 void reset(struct peer *p, int32_t id, uint32_t code);
 
 /* A frame as it is, of whatever makes none. */
