@@ -20,6 +20,9 @@ enum { POLL_SOCKET, POLL_INPUT, POLL_SIGNALS, POLL_OUTPUT, POLL_ERRORS, POLL_COU
 /* One of our streams, and what it has not taken yet. */
 struct sink {
     struct outlet outlet;
+    uint32_t stream; /* EXEC_OUT, EXEC_ERR */
+    int error;       /* that ended it; 0 */
+    bool is_given_up;
     const struct text_style *style;
     struct text_shown shown;
     struct buf data;
@@ -30,7 +33,8 @@ struct attach {
     int socket;
     bool is_started, is_over, is_asked; /* is_asked: a piece of input is under way */
     bool input_is_over;
-    uint64_t offset; /* of the output that comes next */
+    int early_signal; /* for a program that has not started yet; 0: none */
+    uint64_t offset;  /* of the output that comes next */
     uint64_t lost;
     int status;
     struct sink output, errors;
@@ -38,9 +42,10 @@ struct attach {
     struct sandbox_error *error;
 };
 
-static void open_sink(struct sink *s, int fd, bool is_raw)
+static void open_sink(struct sink *s, int fd, uint32_t stream, bool is_raw)
 {
-    *s = (struct sink){.data = BUF_INIT(TEXT_SHOWN_MAX_BYTES(EXEC_TEXT_MAX_BYTES)),
+    *s = (struct sink){.stream = stream,
+                       .data = BUF_INIT(TEXT_SHOWN_MAX_BYTES(EXEC_TEXT_MAX_BYTES)),
                        .style = is_raw ? NULL : cli_choose_style(fd)};
     outlet_open(&s->outlet, fd);
     if (s->style)
@@ -53,7 +58,8 @@ static void drain(struct sink *s, bool polled)
         ssize_t n = outlet_write(&s->outlet, s->data.data, s->data.size, polled);
         if (n == -EAGAIN)
             return;
-        if (n < 0) { /* nobody reads it: the program goes on all the same */
+        if (n < 0) {
+            s->error = (int)n;
             buf_reset(&s->data);
             return;
         }
@@ -64,6 +70,8 @@ static void drain(struct sink *s, bool polled)
 
 static void put(struct sink *s, const char *data, size_t size)
 {
+    if (s->error)
+        return;
     if (s->style)
         text_shown_append(&s->shown, &s->data, data, size);
     else
@@ -87,21 +95,56 @@ static void close_sink(struct sink *s)
 }
 
 static void ask(struct attach *a, enum exec_type type, int32_t status, uint64_t offset,
-                const char *text, size_t size)
+                const char *text, size_t size, uint32_t flags)
 {
     const struct exec_packet p = {.version = EXEC_VERSION,
                                   .type = type,
+                                  .flags = flags,
                                   .status = status,
                                   .offset = offset,
                                   .text_size = (uint32_t)size};
     exec_ask(a->socket, &p, text);
 }
 
+static void leave(struct attach *a, int status)
+{
+    a->is_over = true;
+    a->status = status;
+}
+
+/* Of a stream that nobody reads any more, or that takes nothing, our own program is to know. */
+static void look_at_sink(struct attach *a, struct sink *s)
+{
+    if (!s->error || s->is_given_up)
+        return;
+    s->is_given_up = true;
+    if (a->options->is_own)
+        ask(a, EXEC_OUTPUT_END, 0, 0, NULL, 0, s->stream);
+    else if (s->stream == EXEC_OUT)
+        leave(a, 128 + SIGPIPE);
+}
+
+static bool is_readers_doing(const struct sink *s)
+{
+    return s->error == -EPIPE || s->error == -ECONNRESET ||
+           (s->error == -EIO && isatty(s->stream == EXEC_OUT ? STDOUT_FILENO : STDERR_FILENO));
+}
+
+/* As with glovebox run: what could not be written is not passed over in silence. */
+static void check_sink(struct attach *a, const struct sink *s, const char *what)
+{
+    if (!s->error || is_readers_doing(s) || a->error->text[0])
+        return;
+    a->status = SANDBOX_STATUS_FAILED;
+    sandbox_error_set(a->error, s->error, "%s: %s; the program's output is incomplete", what,
+                      strerror(-s->error));
+}
+
 static void send_window(struct attach *a)
 {
     unsigned rows, columns;
     terminal_get_size(STDIN_FILENO, &rows, &columns);
-    ask(a, EXEC_WINDOW, 0, (uint64_t)rows << 16 | (columns & 0xffff), NULL, 0);
+    ask(a, EXEC_WINDOW, 0, (uint64_t)rows << 16 | (columns & 0xffff), NULL, 0, 0);
 }
 
 static void read_input(struct attach *a)
@@ -112,11 +155,22 @@ static void read_input(struct attach *a)
         return;
     a->is_asked = true;
     if (n > 0) {
-        ask(a, EXEC_INPUT, 0, 0, data, (size_t)n);
+        ask(a, EXEC_INPUT, 0, 0, data, (size_t)n, 0);
         return;
     }
     a->input_is_over = true;
-    ask(a, EXEC_INPUT_END, 0, 0, NULL, 0);
+    ask(a, EXEC_INPUT_END, 0, 0, NULL, 0, 0);
+}
+
+/* A sandbox that does not answer is not to hold us for ever: the second time we go. */
+static void pass_signal(struct attach *a, int sig)
+{
+    if (a->is_started)
+        ask(a, EXEC_SIGNAL, sig, 0, NULL, 0, 0);
+    else if (a->early_signal)
+        leave(a, 128 + sig);
+    else
+        a->early_signal = sig;
 }
 
 static void read_signals(struct attach *a)
@@ -133,7 +187,7 @@ static void read_signals(struct attach *a)
             if (a->options->tty)
                 terminal_enter_raw(STDIN_FILENO);
         } else if (sig != SIGCONT) {
-            ask(a, EXEC_SIGNAL, sig, 0, NULL, 0);
+            pass_signal(a, sig);
         }
     }
 }
@@ -149,6 +203,8 @@ static void note_start(struct attach *a, const struct exec_packet *p)
 {
     a->is_started = true;
     a->offset = p->offset;
+    if (a->early_signal)
+        pass_signal(a, a->early_signal);
     if (!a->options->detach)
         return;
     printf("%d\n", (int)p->value);
@@ -159,16 +215,23 @@ static void note_failure(struct attach *a, const struct exec_message *m, int sta
 {
     char line[SANDBOX_ERROR_MAX_BYTES];
     text_line(m->text, m->packet.text_size, line, sizeof(line));
-    a->status = status;
-    a->is_over = true;
+    leave(a, status);
     sandbox_error_set(a->error, -ECANCELED, "%s: %s", a->options->name, line);
+}
+
+static void note_sandbox_end(struct attach *a, int error)
+{
+    leave(a, SANDBOX_STATUS_FAILED);
+    sandbox_error_set(a->error, error, "%s: the sandbox has ended, and the program with it",
+                      a->options->name);
 }
 
 static void note_end(struct attach *a, const struct exec_packet *p)
 {
-    a->is_over = true;
-    a->status = status_of(p);
-    if (p->flags == CONTROL_BY_MEMORY)
+    leave(a, status_of(p));
+    if (p->flags & EXEC_WITH_SANDBOX && p->value != 1)
+        note_sandbox_end(a, -EPIPE);
+    else if (p->flags == CONTROL_BY_MEMORY)
         sandbox_error_set(a->error, 0,
                           "%s: the program was killed since the sandbox's memory was used up; give "
                           "it more with --memory",
@@ -176,6 +239,20 @@ static void note_end(struct attach *a, const struct exec_packet *p)
     else if (p->value == 1)
         sandbox_error_set(a->error, 0, "%s: the program's time was up; see --timeout",
                           a->options->name);
+}
+
+static void note_answer(struct attach *a, const struct exec_message *m)
+{
+    const struct exec_packet *p = &m->packet;
+    if (!a->is_started)
+        note_failure(a, m, SANDBOX_STATUS_FAILED);
+    if (p->flags == EXEC_INPUT) {
+        a->is_asked = false;
+        a->input_is_over |= p->status != 0; /* nobody reads it any more */
+    }
+    /* Others read on: it is not ours alone. */
+    if (p->flags == EXEC_OUTPUT_END && p->status == EBUSY)
+        leave(a, 128 + SIGPIPE);
 }
 
 static void take(struct attach *a, const struct exec_message *m)
@@ -197,9 +274,7 @@ static void take(struct attach *a, const struct exec_message *m)
         note_end(a, p);
         break;
     case EXEC_ANSWER:
-        if (!a->is_started)
-            note_failure(a, m, SANDBOX_STATUS_FAILED);
-        a->is_asked = false;
+        note_answer(a, m);
         break;
     default:
         break;
@@ -214,10 +289,7 @@ static void read_socket(struct attach *a)
         take(a, &m);
         return;
     }
-    a->is_over = true;
-    a->status = SANDBOX_STATUS_FAILED;
-    sandbox_error_set(a->error, n < 0 ? (int)n : -EPIPE,
-                      "%s: the sandbox has ended, and the program with it", a->options->name);
+    note_sandbox_end(a, n < 0 ? (int)n : -EPIPE);
 }
 
 static void watch(struct pollfd *p, int fd, short events)
@@ -232,7 +304,7 @@ static void step(struct attach *a)
     bool takes_input = a->options->input && a->is_started && !a->input_is_over && !a->is_asked;
     watch(&p[POLL_SOCKET], a->socket, is_full ? 0 : POLLIN);
     watch(&p[POLL_INPUT], STDIN_FILENO, takes_input ? POLLIN : 0);
-    watch(&p[POLL_SIGNALS], a->signals.fd, a->is_started ? POLLIN : 0);
+    watch(&p[POLL_SIGNALS], a->signals.fd, POLLIN);
     watch(&p[POLL_OUTPUT], a->output.outlet.fd, a->output.data.size ? POLLOUT : 0);
     watch(&p[POLL_ERRORS], a->errors.outlet.fd, a->errors.data.size ? POLLOUT : 0);
     if (poll(p, POLL_COUNT, -1) < 0)
@@ -247,14 +319,16 @@ static void step(struct attach *a)
         read_socket(a);
     if (p[POLL_INPUT].revents && !a->is_over)
         read_input(a);
+    look_at_sink(a, &a->output);
+    look_at_sink(a, &a->errors);
 }
 
 int attach_run(int socket, const struct attach_options *o, struct sandbox_error *e)
 {
     struct attach a = {.options = o, .socket = socket, .error = e};
     e->text[0] = '\0';
-    open_sink(&a.output, STDOUT_FILENO, o->raw || o->tty);
-    open_sink(&a.errors, STDERR_FILENO, o->raw || o->tty);
+    open_sink(&a.output, STDOUT_FILENO, EXEC_OUT, o->raw || o->tty);
+    open_sink(&a.errors, STDERR_FILENO, EXEC_ERR, o->raw || o->tty);
     signals_block(&a.signals);
     if (o->tty && !o->detach && terminal_enter_raw(STDIN_FILENO) < 0) {
         a.is_over = true;
@@ -265,6 +339,8 @@ int attach_run(int socket, const struct attach_options *o, struct sandbox_error 
         step(&a);
     close_sink(&a.output);
     close_sink(&a.errors);
+    check_sink(&a, &a.output, "standard output");
+    check_sink(&a, &a.errors, "standard error");
     terminal_restore();
     signals_restore(&a.signals);
     if (a.lost > 0 && !e->text[0])

@@ -14,6 +14,7 @@ struct attach_options {
     bool tty;         /* it has a terminal, which is ours */
     bool raw;         /* bytes go to a terminal of ours as they are */
     bool detach;      /* only until it has started: its process id is printed */
+    bool is_own;      /* it was started for us: when nobody reads our streams, nobody reads its */
 };
 
 /*

@@ -202,6 +202,7 @@ static int connect_and_start(struct exec_options *o, struct sandbox_error *e)
         terminal_get_size(STDIN_FILENO, &c->rows, &c->columns);
     }
     c->grace_ns = DEFAULT_GRACE_NS;
+    o->attach.is_own = true;
     int fd = exec_connect(o->attach.name, e);
     int r = fd < 0 ? fd : exec_ask_start(fd, c, e);
     if (r < 0 && fd >= 0)

@@ -3,9 +3,9 @@
  * A program in a sandbox, as one connection to the sandbox's starter follows it
  * (sandbox/exec_messages.h).
  *
- * Questions on it are answered in their order, each with one EXEC_ANSWER, between the events. What
- * was asked and is not answered yet stands in `asked`; of input never more than one piece is under
- * way.
+ * Each question on it is answered with one EXEC_ANSWER, between the events, which says what kind it
+ * was of. What was asked and is not answered yet stands in `asked`; of input never more than one
+ * piece is under way.
  */
 #include "lib/base/control.h"
 #include "lib/text/shown.h"
@@ -31,7 +31,7 @@ struct glovebox_command {
 struct glovebox_exec {
     int socket; /* non-blocking */
     bool is_started, is_over, is_input_closed;
-    uint8_t asked[ASKED_MAX]; /* enum exec_type, the oldest first */
+    uint8_t asked[ASKED_MAX]; /* enum exec_type, in no order */
     size_t asked_count;
     char sandbox[GLOVEBOX_NAME_SIZE];
     char text[GLOVEBOX_ERROR_SIZE];
@@ -229,16 +229,17 @@ static void set_end(struct glovebox_exec *x, struct glovebox_event *ret)
 /* Before the start it is the refusal of what was asked. Whether that is an event. */
 static bool take_answer(struct glovebox_exec *x, struct glovebox_event *ret)
 {
-    enum exec_type asked = x->asked_count > 0 ? x->asked[0] : 0;
+    uint32_t asked = x->message.packet.flags;
+    uint8_t *at = asked <= UINT8_MAX ? memchr(x->asked, (int)asked, x->asked_count) : NULL;
     if (!x->is_started) {
         set_failure(x, SANDBOX_STATUS_FAILED, ret);
         return true;
     }
-    if (x->asked_count > 0)
-        memmove(x->asked, x->asked + 1, --x->asked_count);
-    if (asked != EXEC_INPUT)
+    if (at)
+        *at = x->asked[--x->asked_count];
+    if (!at || asked != EXEC_INPUT)
         return false;
-    x->is_input_closed |= x->message.packet.status != 0 && x->message.packet.status != EAGAIN;
+    x->is_input_closed |= x->message.packet.status != 0;
     *ret = (struct glovebox_event){.type = GLOVEBOX_INPUT, .data = ""};
     return true;
 }

@@ -13,6 +13,8 @@
 #define PIECE_BYTES        32768
 #define INPUT_KEPT_BYTES   65536 /* more than that is not taken */
 #define SCRUBBED_MAX_BYTES (4u << 20)
+/* When a kernel that took no signal is told again. */
+#define SIGNAL_AGAIN_NS (10 * NSEC_PER_MSEC)
 
 /* ---- input ---- */
 
@@ -101,6 +103,17 @@ static void end_stream(struct exec_stream *s)
     flush(s);
     buf_done(&s->scrubbed);
     exec_source_close(s->exec->execs, &s->source);
+}
+
+void exec_end_output(struct exec *x, uint32_t streams)
+{
+    /* A terminal's two ways are one socket. */
+    if (x->flags & EXEC_TTY && streams && x->streams[0].source.fd >= 0)
+        shutdown(x->streams[0].source.fd, SHUT_RDWR);
+    for (size_t i = 0; i < ARRAY_SIZE(x->streams); i++)
+        if (streams & x->streams[i].stream)
+            end_stream(&x->streams[i]);
+    look_for_end(x);
 }
 
 /* All that its program can have written is read: what follows is of those that it left behind. */
@@ -228,7 +241,7 @@ static struct exec *new_exec(struct execs *execs, const struct exec_order *o)
             scrub_stream_begin(&s->scrub, execs->scrubber, true);
     }
     memcpy(x->tag, o->tag, MIN(o->tag_size, sizeof(x->tag) - 1));
-    x->deadline_ns = o->timeout_ns > 0 ? execs_now_ns() + o->timeout_ns : 0;
+    x->deadline_ns = o->timeout_ns > 0 ? execs_in_ns(o->timeout_ns) : 0;
     x->grace_ns = o->grace_ns;
     execs->last_number = execs->last_number == INT32_MAX ? 1 : execs->last_number + 1;
     x->number = execs->last_number;
@@ -300,14 +313,14 @@ void exec_free(struct exec *x)
 
 /* ---- its time and its end ---- */
 
-void exec_signal(struct exec *x, int sig, uint32_t flags)
+bool exec_signal(struct exec *x, int sig, uint32_t flags)
 {
     uint32_t whom = flags & EXEC_TO_SESSION   ? CONTROL_TO_SESSION
                     : flags & EXEC_TO_PROCESS ? CONTROL_TO_PROCESS
                                               : CONTROL_TO_GROUP;
     const struct control_packet p = {
         .type = CONTROL_EXEC_SIGNAL, .value = x->number, .reason = (uint32_t)sig | whom};
-    sandbox_send_text(x->execs->sandbox, &p, "");
+    return sandbox_send_text(x->execs->sandbox, &p, "");
 }
 
 void exec_check_clock(struct exec *x, int64_t now_ns)
@@ -316,9 +329,12 @@ void exec_check_clock(struct exec *x, int64_t now_ns)
     if (x->deadline_ns == 0 || now_ns < x->deadline_ns || x->state != EXEC_RUNNING)
         return;
     bool has_grace = !x->is_timed_out && x->grace_ns > 0;
+    if (!exec_signal(x, has_grace ? SIGTERM : SIGKILL, EXEC_TO_SESSION)) {
+        x->deadline_ns = now_ns + SIGNAL_AGAIN_NS;
+        return;
+    }
     x->is_timed_out = true;
-    x->deadline_ns = has_grace ? now_ns + x->grace_ns : 0;
-    exec_signal(x, has_grace ? SIGTERM : SIGKILL, EXEC_TO_SESSION);
+    x->deadline_ns = has_grace ? execs_in_ns(x->grace_ns) : 0;
 }
 
 static void note_over(struct exec *x)
@@ -337,7 +353,7 @@ static void note_over(struct exec *x)
 void exec_note_ended(struct exec *x, int32_t status, uint32_t reason)
 {
     x->status = status;
-    x->reason = reason;
+    x->reason = reason == CONTROL_BY_HOST && x->ran_out_of_memory ? CONTROL_BY_MEMORY : reason;
     note_over(x);
     for (size_t i = 0; i < ARRAY_SIZE(x->streams); i++) {
         struct exec_stream *s = &x->streams[i];

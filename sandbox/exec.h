@@ -49,6 +49,7 @@ struct exec {
     struct exec_log log;
     int64_t deadline_ns, grace_ns; /* CLOCK_MONOTONIC; the grace; 0: none */
     bool is_timed_out;
+    bool ran_out_of_memory; /* as the host says */
     /* Of the end: */
     int32_t status, failed_status;
     uint32_t reason;
@@ -66,6 +67,7 @@ struct exec_client {
     bool is_watching;   /* EXEC_WATCH */
     uint64_t offset;    /* of the output that comes next */
     struct exec *fed;   /* EXEC_INPUT is to be answered when this one's has room; NULL */
+    struct exec *held;  /* its next question is an EXEC_INPUT, which waits for this one's; NULL */
     struct buf unsent;  /* whole packets, each with its size in front, that there was no room for */
 };
 
@@ -88,9 +90,12 @@ void exec_free(struct exec *x);
 /* Appends to its input. 0, or negative errno. */
 int exec_feed(struct exec *x, const char *data, size_t size);
 void exec_end_input(struct exec *x);
+/* Nobody reads these of its streams any more: EXEC_OUT, EXEC_ERR. */
+void exec_end_output(struct exec *x, uint32_t streams);
 bool exec_has_input_room(const struct exec *x);
 
-void exec_signal(struct exec *x, int sig, uint32_t flags);
+/* False: the kernel takes nothing at the moment. */
+bool exec_signal(struct exec *x, int sig, uint32_t flags);
 
 /* Reads its streams again where it was held up. */
 void exec_resume(struct exec *x);
@@ -104,6 +109,8 @@ void exec_check_clock(struct exec *x, int64_t now_ns);
 /* ---- execs.c ---- */
 
 int64_t execs_now_ns(void);
+/* When ns from now have gone by, however many they are. */
+int64_t execs_in_ns(int64_t ns);
 
 /* The first byte of its output that somebody attached has not got. UINT64_MAX: nobody is. */
 uint64_t execs_needed(const struct execs *x, const struct exec *program);
@@ -126,3 +133,7 @@ void exec_client_advance(struct execs *x, struct exec_client *c);
 
 /* False: it is to be dropped. fd is the question's. */
 bool exec_client_take(struct execs *x, struct exec_client *c, const struct exec_message *m, int fd);
+
+/* Whom INPUT and kin are for, or NULL. */
+struct exec *exec_client_target(struct execs *x, const struct exec_client *c,
+                                const struct exec_packet *p);

@@ -9,6 +9,9 @@
  * EXEC_START and EXEC_ATTACH make the connection that of one program, whose output then comes by
  * itself, and at last its end. A program does not end with the connection.
  *
+ * Who closes a connection, or its half of it, is not listened to any more: of what it has asked and
+ * was not answered nothing needs to have been done.
+ *
  * Output is numbered in bytes, both streams together, from 0. As much as EXEC_KEPT_BYTES of a
  * program's is kept for those who come later; what nobody was there to read and is not kept any
  * more is lost, which the numbers tell. Who is there and does not read holds the program up.
@@ -33,7 +36,9 @@ enum exec_type {
                        or nothing. Answered by EXEC_STARTED or EXEC_FAILED */
     EXEC_ATTACH,    /* value: whose process id, or 0: text is its tag; offset: from where, or
                        EXEC_FROM_NOW. Answered by EXEC_STARTED */
-    EXEC_INPUT,     /* text is for its standard input. Answered when there is room for more */
+    EXEC_INPUT, /* text is for its standard input. Answered when there is room for more, so perhaps
+                   behind what is asked later. One for which there is no room is not read from
+                   the connection, nor what comes behind it: so have one under way at a time */
     EXEC_INPUT_END,
     EXEC_SIGNAL,   /* status: the signal; flags: whom of it, EXEC_TO_PROCESS, EXEC_TO_SESSION, or 0:
                       its group */
@@ -44,7 +49,8 @@ enum exec_type {
     EXEC_LIFETIME, /* value: ns from now when the sandbox is to end, 0: never */
     EXEC_WATCH,    /* answered, and at the sandbox's end comes an EXEC_OVER */
     /* answers; value is the process id where there is one */
-    EXEC_ANSWER,  /* status: 0 or a positive errno; text: then a sentence, or nothing */
+    EXEC_ANSWER,  /* flags: the type of the question; status: 0 or a positive errno; text: then a
+                     sentence, or nothing */
     EXEC_STARTED, /* offset: where its output is to begin; of what is not kept nothing comes */
     EXEC_FAILED,  /* status: 125, 126 or 127; text: why. Nothing follows */
     EXEC_OUTPUT,  /* flags: EXEC_OUT or EXEC_ERR (a terminal's: EXEC_OUT); offset: where text
@@ -54,10 +60,14 @@ enum exec_type {
                      output in all; value: 1 when its time was up. Nothing follows */
     EXEC_ITEM,    /* flags as for EXEC_START; text: its tag, a NUL, its records, which may be cut */
     EXEC_OVER,    /* the sandbox has ended; status: as glovebox run's; text: cause, a NUL, words */
+    /* one more question */
+    EXEC_OUTPUT_END, /* flags: EXEC_OUT, EXEC_ERR or both: nobody wants to read them any more, so
+                        that writing there fails as to a pipe without a reader; a terminal hangs up.
+                        EBUSY: somebody else is attached */
 };
 
-/* INPUT, INPUT_END, SIGNAL and WINDOW are for the connection's own program, or for that whose
- * process id is in value. */
+/* INPUT, INPUT_END, SIGNAL, WINDOW and OUTPUT_END are for the connection's own program, or for that
+ * whose process id is in value. */
 
 #define EXEC_TTY          1u
 #define EXEC_NULL_INPUT   2u

@@ -8,10 +8,12 @@
 
 #define SIGNAL_MAX 64
 
-static bool answer(struct execs *x, struct exec_client *c, int error, const char *text)
+static bool answer(struct execs *x, struct exec_client *c, const struct exec_message *m, int error,
+                   const char *text)
 {
     const struct exec_packet p = {.version = EXEC_VERSION,
                                   .type = EXEC_ANSWER,
+                                  .flags = m->packet.type,
                                   .status = error,
                                   .text_size = (uint32_t)strlen(text)};
     return exec_client_send(x, c, &p, text);
@@ -87,15 +89,15 @@ static bool attach(struct execs *x, struct exec_client *c, const struct exec_mes
     if (c->exec)
         return false;
     if (!program)
-        return answer(x, c, ESRCH, "no such program was started here from outside");
+        return answer(x, c, m, ESRCH, "no such program was started here from outside");
     c->exec = program;
     c->is_told_start = false;
     c->offset = MIN(p->offset, program->log.end);
     return true;
 }
 
-/* Whom INPUT and kin are for, or NULL. */
-static struct exec *whose(struct execs *x, const struct exec_client *c, const struct exec_packet *p)
+struct exec *exec_client_target(struct execs *x, const struct exec_client *c,
+                                const struct exec_packet *p)
 {
     if (p->value)
         return find_pid(x, p->value, false);
@@ -105,44 +107,75 @@ static struct exec *whose(struct execs *x, const struct exec_client *c, const st
 static bool feed(struct execs *x, struct exec_client *c, struct exec *program,
                  const struct exec_message *m)
 {
-    if (!exec_has_input_room(program))
-        return answer(x, c, EAGAIN, "others have filled its standard input; try again");
     int r = exec_feed(program, m->text, m->packet.text_size);
     if (r < 0)
-        return answer(x, c, -r, "its standard input is closed");
+        return answer(x, c, m, -r, "its standard input is closed");
     c->fed = program; /* answered when there is room */
     return true;
+}
+
+static bool answer_told(struct execs *x, struct exec_client *c, const struct exec_message *m,
+                        bool is_told)
+{
+    return is_told ? answer(x, c, m, 0, "")
+                   : answer(x, c, m, EAGAIN, "the sandbox's kernel is busy; try again");
+}
+
+static bool signal_program(struct execs *x, struct exec_client *c, struct exec *program,
+                           const struct exec_message *m)
+{
+    int sig = m->packet.status;
+    if (sig < 1 || sig > SIGNAL_MAX)
+        return answer(x, c, m, EINVAL, "no such signal");
+    return answer_told(x, c, m, exec_signal(program, sig, m->packet.flags));
+}
+
+static bool resize(struct execs *x, struct exec_client *c, const struct exec *program,
+                   const struct exec_message *m)
+{
+    const struct control_packet window = {.type = CONTROL_EXEC_WINDOW,
+                                          .value = program->number,
+                                          .reason = (uint32_t)m->packet.offset};
+    if (!(program->flags & EXEC_TTY))
+        return answer(x, c, m, ENOTTY, "it has no terminal");
+    return answer_told(x, c, m, sandbox_send_text(x->sandbox, &window, ""));
+}
+
+static bool end_output(struct execs *x, struct exec_client *c, struct exec *program,
+                       const struct exec_message *m)
+{
+    const struct exec_client *other;
+    list_for_each(other, &x->clients, link)
+    {
+        if (other != c && other->exec == program && other->source.fd >= 0)
+            return answer(x, c, m, EBUSY, "somebody else reads its output");
+    }
+    exec_end_output(program, m->packet.flags);
+    return answer(x, c, m, 0, "");
 }
 
 static bool talk(struct execs *x, struct exec_client *c, const struct exec_message *m)
 {
     const struct exec_packet *p = &m->packet;
-    struct exec *program = whose(x, c, p);
+    struct exec *program = exec_client_target(x, c, p);
     if (!program)
-        return answer(x, c, ESRCH, "no such program runs that was started from outside");
+        return answer(x, c, m, ESRCH, "no such program runs that was started from outside");
     switch (p->type) {
     case EXEC_INPUT:
         return feed(x, c, program, m);
     case EXEC_INPUT_END:
         exec_end_input(program);
-        break;
+        return answer(x, c, m, 0, "");
     case EXEC_SIGNAL:
-        if (p->status < 1 || p->status > SIGNAL_MAX)
-            return answer(x, c, EINVAL, "no such signal");
-        exec_signal(program, p->status, p->flags);
-        break;
-    default: {
-        const struct control_packet window = {
-            .type = CONTROL_EXEC_WINDOW, .value = program->number, .reason = (uint32_t)p->offset};
-        if (!(program->flags & EXEC_TTY))
-            return answer(x, c, ENOTTY, "it has no terminal");
-        sandbox_send_text(x->sandbox, &window, "");
+        return signal_program(x, c, program, m);
+    case EXEC_WINDOW:
+        return resize(x, c, program, m);
+    default:
+        return end_output(x, c, program, m);
     }
-    }
-    return answer(x, c, 0, "");
 }
 
-static bool list(struct execs *x, struct exec_client *c)
+static bool list(struct execs *x, struct exec_client *c, const struct exec_message *m)
 {
     const struct exec *program;
     list_for_each(program, &x->programs, link)
@@ -161,14 +194,14 @@ static bool list(struct execs *x, struct exec_client *c)
         if (!exec_client_send(x, c, &p, text))
             return false;
     }
-    return answer(x, c, 0, "");
+    return answer(x, c, m, 0, "");
 }
 
 static bool end_sandbox(struct execs *x, struct exec_client *c, const struct exec_message *m)
 {
     char who[128];
     snprintf(who, sizeof(who), "%.*s", (int)MIN(m->packet.text_size, (uint32_t)100), m->text);
-    bool is_told = answer(x, c, 0, "");
+    bool is_told = answer(x, c, m, 0, "");
     x->owner.end(x->owner.userdata, m->packet.status == 1, who);
     return is_told;
 }
@@ -184,19 +217,20 @@ bool exec_client_take(struct execs *x, struct exec_client *c, const struct exec_
     case EXEC_INPUT_END:
     case EXEC_SIGNAL:
     case EXEC_WINDOW:
+    case EXEC_OUTPUT_END:
         return talk(x, c, m);
     case EXEC_LIST:
-        return list(x, c);
+        return list(x, c, m);
     case EXEC_END:
         return end_sandbox(x, c, m);
     case EXEC_LIFETIME:
         if (m->packet.value < 0)
-            return answer(x, c, EINVAL, "a time is not negative");
+            return answer(x, c, m, EINVAL, "a time is not negative");
         x->owner.set_lifetime(x->owner.userdata, m->packet.value);
-        return answer(x, c, 0, "");
+        return answer(x, c, m, 0, "");
     case EXEC_WATCH:
         c->is_watching = true;
-        return answer(x, c, 0, "");
+        return answer(x, c, m, 0, "");
     default:
         return false;
     }

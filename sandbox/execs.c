@@ -10,12 +10,21 @@
 
 #define EVENTS_MAX       64
 #define UNSENT_MAX_BYTES (2u << 20)
+/* Who has more to be sent is not asked for its next question, but at one with less: it may not read
+ * and still want to say that its program is to end. */
+#define UNSENT_ASKING_BYTES 65536
 
 int64_t execs_now_ns(void)
 {
     struct timespec ts;
     clock_gettime(CLOCK_MONOTONIC, &ts);
     return ts.tv_sec * NSEC_PER_SEC + ts.tv_nsec;
+}
+
+int64_t execs_in_ns(int64_t ns)
+{
+    int64_t then;
+    return __builtin_add_overflow(execs_now_ns(), ns, &then) ? INT64_MAX : then;
 }
 
 /* ---- sources ---- */
@@ -39,6 +48,7 @@ void exec_source_close(struct execs *x, struct exec_source *s)
     exec_source_watch(x, s, 0);
     close(s->fd);
     s->fd = -1;
+    x->has_closed = true;
 }
 
 /* ---- clients ---- */
@@ -175,10 +185,16 @@ static void send_output(struct execs *x, struct exec_client *c)
         if (r <= 0)
             return;
         c->offset += p.text_size;
+        x->delivered_bytes += p.text_size;
     }
 }
 
-/* What it waits for: room when something is to be sent, its next question when none is open. */
+static bool is_asking(const struct exec_client *c)
+{
+    return !c->held && c->unsent.size <= UNSENT_ASKING_BYTES;
+}
+
+/* What it waits for: room when something is to be sent, and its next question. */
 static void update_client(struct execs *x, struct exec_client *c)
 {
     uint32_t events = 0;
@@ -186,7 +202,7 @@ static void update_client(struct execs *x, struct exec_client *c)
         return;
     if (c->unsent.size > 0 || (c->exec && c->is_told_start && c->offset < c->exec->log.end))
         events |= EPOLLOUT;
-    if (c->unsent.size == 0 && !c->fed)
+    if (is_asking(c))
         events |= EPOLLIN;
     /* The end of the connection is told in any case, but for none. */
     if (exec_source_watch(x, &c->source, events ? events : EPOLLRDHUP) < 0)
@@ -199,10 +215,13 @@ void exec_client_advance(struct execs *x, struct exec_client *c)
     if (c->source.fd < 0 || !send_unsent(x, c))
         goto out;
     if (c->fed && exec_has_input_room(c->fed)) {
-        const struct exec_packet p = {.version = EXEC_VERSION, .type = EXEC_ANSWER};
+        const struct exec_packet p = {
+            .version = EXEC_VERSION, .type = EXEC_ANSWER, .flags = EXEC_INPUT};
         c->fed = NULL;
         exec_client_send(x, c, &p, "");
     }
+    if (c->held && exec_has_input_room(c->held))
+        c->held = NULL;
     if (program && !c->is_told_start && program->state != EXEC_STARTING)
         tell_start(x, c);
     if (c->exec && c->is_told_start && c->unsent.size == 0)
@@ -218,7 +237,7 @@ void execs_wake(struct execs *x, struct exec *program)
     struct exec_client *c;
     list_for_each(c, &x->clients, link)
     {
-        if (c->exec == program || c->fed == program)
+        if (c->exec == program || c->fed == program || c->held == program)
             exec_client_advance(x, c);
     }
 }
@@ -232,14 +251,29 @@ void execs_forget(struct execs *x, const struct exec *program)
             c->exec = NULL;
         if (c->fed == program)
             c->fed = NULL;
+        if (c->held == program)
+            c->held = NULL;
     }
+}
+
+/* Input waits until there is room for it; what else is asked does not. */
+static bool has_to_wait(struct execs *x, struct exec_client *c)
+{
+    struct exec_packet p;
+    ssize_t n = recv(c->source.fd, &p, sizeof(p), MSG_PEEK | MSG_DONTWAIT);
+    if (n != sizeof(p) || p.type != EXEC_INPUT)
+        return false;
+    struct exec *program = c->fed ? c->fed : exec_client_target(x, c, &p);
+    if (program && !exec_has_input_room(program))
+        c->held = program;
+    return c->held != NULL;
 }
 
 static void on_client(struct execs *x, struct exec_source *s, uint32_t events)
 {
     static struct exec_message m;
     struct exec_client *c = container_of(s, struct exec_client, source);
-    if ((events & EPOLLIN) && c->unsent.size == 0 && !c->fed) {
+    if ((events & EPOLLIN) && is_asking(c) && !has_to_wait(x, c)) {
         int fd = -1;
         ssize_t n = socket_file_receive(s->fd, &m, sizeof(m), &fd);
         _cleanup_close_ int held = fd;
@@ -257,8 +291,10 @@ static void admit(struct execs *x)
 {
     _cleanup_close_ int fd = socket_file_accept(x->listener);
     /* Told again and again, until a descriptor is free. */
-    if (fd < 0 && (errno == EMFILE || errno == ENFILE))
+    if (fd < 0 && (errno == EMFILE || errno == ENFILE)) {
         x->is_deaf = epoll_ctl(x->epoll, EPOLL_CTL_DEL, x->listener, NULL) == 0;
+        x->has_closed = false;
+    }
     if (fd < 0 || x->client_count >= EXEC_CLIENTS_MAX)
         return;
     struct exec_client *c = calloc(1, sizeof(*c));
@@ -322,13 +358,12 @@ static void sweep(struct execs *x)
     struct exec_client *c, *next_client;
     struct exec *program, *next;
     struct epoll_event event = {.events = EPOLLIN};
-    size_t clients = x->client_count;
     list_for_each_safe(c, next_client, &x->clients, link)
     {
         if (c->source.fd < 0)
             free_client(x, c);
     }
-    if (x->is_deaf && x->client_count < clients)
+    if (x->is_deaf && x->has_closed)
         x->is_deaf = epoll_ctl(x->epoll, EPOLL_CTL_ADD, x->listener, &event) < 0;
     list_for_each_safe(program, next, &x->programs, link)
     {
@@ -382,13 +417,28 @@ void execs_take(struct execs *x, const struct control_packet *p, const char *tex
     } else if (p->type == CONTROL_EXEC_FAILED && program->state == EXEC_STARTING) {
         exec_note_failed(program, p->status, text, p->text_size);
     } else if (p->type == CONTROL_EXEC_ENDED && program->state == EXEC_RUNNING) {
-        exec_note_ended(program, p->status, p->reason);
+        exec_note_ended(program, p->status, p->reason & CONTROL_REASON_MASK);
     }
 }
 
 void execs_ready(struct execs *x)
 {
     x->is_ready = true;
+}
+
+void execs_refuse(struct execs *x)
+{
+    x->is_ready = false;
+}
+
+void execs_note_memory(struct execs *x, int32_t pid)
+{
+    struct exec *program;
+    list_for_each(program, &x->programs, link)
+    {
+        if (program->state == EXEC_RUNNING && program->pid == pid)
+            program->ran_out_of_memory = true;
+    }
 }
 
 bool execs_signal_all(struct execs *x, int sig)

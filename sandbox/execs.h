@@ -43,8 +43,10 @@ struct execs {
     struct list clients; /* struct exec_client */
     size_t client_count;
     int32_t last_number;
-    bool is_ready; /* the kernel takes CONTROL_EXEC */
-    bool is_deaf;  /* no descriptor is left for who connects */
+    bool is_ready;            /* the kernel takes CONTROL_EXEC */
+    bool is_deaf;             /* no descriptor is left for who connects */
+    bool has_closed;          /* ... since when perhaps one is */
+    uint64_t delivered_bytes; /* to all who are attached */
 };
 
 void execs_init(struct execs *x);
@@ -64,6 +66,12 @@ void execs_take(struct execs *x, const struct control_packet *p, const char *tex
 
 /* The kernel is there (CONTROL_READY). */
 void execs_ready(struct execs *x);
+
+/* The sandbox is about to end: no further program is started. */
+void execs_refuse(struct execs *x);
+
+/* The process of that id was killed since the sandbox's memory was used up. */
+void execs_note_memory(struct execs *x, int32_t pid);
 
 /* To the groups of all that run, and SIGCONT. False: none does. */
 bool execs_signal_all(struct execs *x, int sig);

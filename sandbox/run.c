@@ -98,6 +98,7 @@ static void end_sandbox(struct run *r, int sig)
     }
     if (r->state == LEAVING || r->state == DYING)
         return;
+    execs_refuse(&r->execs);
     bool is_idle = r->spec->waits && !execs_signal_all(&r->execs, sig);
     if (r->state == ENDING || !r->is_ready || grace_ns == 0 || is_idle) {
         start_killing(r);
@@ -146,8 +147,8 @@ static void set_lifetime(void *userdata, int64_t ns)
 
 static uint64_t count_delivered(const struct run *r)
 {
-    return r->output.total_bytes - (r->output.end - r->output.start) + r->errors.total_bytes -
-           (r->errors.end - r->errors.start);
+    return r->execs.delivered_bytes + r->output.total_bytes - (r->output.end - r->output.start) +
+           r->errors.total_bytes - (r->errors.end - r->errors.start);
 }
 
 /* Whoever reads the output has until the deadline, and longer while something moves. */
@@ -364,6 +365,14 @@ static void step_streams(struct run *r, const struct pollfd *p)
     check_output(r, &r->errors, &r->sandbox->errors, r->io->errors, "standard error");
 }
 
+/* Who is attached to a program is not waited for without end: the sandbox is not his alone. */
+static void limit_the_attached(struct run *r)
+{
+    if (r->state == GONE && r->deadline_ns == 0 && r->output.done && r->errors.done &&
+        r->log.done && !execs_is_quiet(&r->execs))
+        wait_for_readers(r);
+}
+
 static bool is_over(const struct run *r)
 {
     return r->is_abandoned || (r->state == GONE && r->output.done && r->errors.done &&
@@ -421,6 +430,7 @@ static void run_loop(struct run *r)
             run_read_control(r);
         step_streams(r, p);
         execs_step(&r->execs);
+        limit_the_attached(r);
         if (r->state == ENDING && r->spec->waits && r->execs.running == 0)
             start_killing(r);
         updates_step(&r->updates, &p[WATCH_UPDATES], UPDATES_POLL_MAX);

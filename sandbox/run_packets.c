@@ -47,8 +47,10 @@ static void note_casualty(struct run *r, const struct control_packet *p, const c
     facts.is_out_of_memory =
         facts.is_at_limit ||
         (p->reason == CONTROL_BY_HOST && place_ran_out_of_memory(&r->place, &facts.is_at_limit));
-    if (facts.is_at_limit)
+    if (facts.is_at_limit) {
         r->outcome->memory_kills++;
+        execs_note_memory(&r->execs, p->value);
+    }
     outcome_describe_casualty(&r->spec->limits, &facts, p->value, line, sizeof(line));
     notices_say(&r->notices, line, name, p->text_size);
 }

@@ -18,12 +18,27 @@
 
 /* Packets that wait for room: of the types that can be many no more than this. */
 #define KEPT_MAX 64
+/*
+ * When there is no memory to keep one. Somebody waits for each of those that can't be many: for a
+ * program's start and end, for a piece of a copy, for what the starter has to know once.
+ */
+#define RESERVE_COUNT (2 * CONTROL_EXECS_MAX + CONTROL_COPIES_MAX + 16)
+#define RESERVE_TEXT_BYTES \
+    128 /* a longer one is cut; of a copy, where it would be wrong, left out */
 
 struct kept {
     struct list link;
     struct control_packet packet;
+    bool is_reserve;
     char text[];
 };
+
+static union {
+    struct kept kept;
+    char room[sizeof(struct kept) + RESERVE_TEXT_BYTES];
+} reserve[RESERVE_COUNT];
+static struct list reserve_free = {&reserve_free, &reserve_free};
+static size_t reserve_used; /* ever; those behind it were not touched */
 
 static struct host_watch watch = {.fd = {CONTROL_FD}, .patient = true};
 static struct list kept = {&kept, &kept};
@@ -55,7 +70,20 @@ static bool try_send(const struct control_packet *p, const char *text)
     do
         n = sendmsg(CONTROL_FD, &m, MSG_NOSIGNAL | MSG_DONTWAIT);
     while (n < 0 && errno == EINTR);
-    return n >= 0 || errno != EAGAIN;
+    return n >= 0 || (errno != EAGAIN && errno != ENOBUFS && errno != ENOMEM);
+}
+
+/* NULL: all is in use. */
+static struct kept *take_reserve(void)
+{
+    struct kept *k = list_first(&reserve_free, struct kept, link);
+    if (k)
+        list_remove(&k->link);
+    else if (reserve_used < RESERVE_COUNT)
+        k = &reserve[reserve_used++].kept;
+    if (k)
+        k->is_reserve = true;
+    return k;
 }
 
 static void keep(const struct control_packet *p, const char *text)
@@ -65,11 +93,17 @@ static void keep(const struct control_packet *p, const char *text)
     if (can_be_many && kept_count >= KEPT_MAX)
         return;
     struct kept *k = malloc(sizeof(*k) + p->text_size);
+    if (k)
+        k->is_reserve = false;
+    else if (!can_be_many)
+        k = take_reserve();
     if (!k)
         return;
     k->packet = *p;
-    if (p->text_size)
-        memcpy(k->text, text, p->text_size);
+    if (k->is_reserve && p->text_size > RESERVE_TEXT_BYTES)
+        k->packet.text_size = p->type == CONTROL_COPIED ? 0 : RESERVE_TEXT_BYTES;
+    if (k->packet.text_size)
+        memcpy(k->text, text, k->packet.text_size);
     list_append(&kept, &k->link);
     kept_count++;
 }
@@ -82,7 +116,10 @@ static void send_kept(void)
             return;
         list_remove(&k->link);
         kept_count--;
-        free(k);
+        if (k->is_reserve)
+            list_append(&reserve_free, &k->link);
+        else
+            free(k);
     }
 }
 

@@ -507,8 +507,12 @@ static void start_exec(struct program *program, struct hostfd *fds, size_t count
 
 static void take_exec(const struct control_packet *p, struct hostfd *fds, size_t count)
 {
-    if (p->value <= 0 || find_program(p->value) || count == 0)
+    if (p->value <= 0 || find_program(p->value))
         return;
+    if (count == 0) { /* they came, and there was no room for them */
+        refuse_exec(p->value, "the sandbox's kernel has no descriptor left; end programs in it");
+        return;
+    }
     struct program *program = NULL;
     if (program_count < CONTROL_EXECS_MAX)
         program = program_new(p->value, NULL);

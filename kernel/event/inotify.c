@@ -86,7 +86,7 @@ static const struct file_ops inotify_ops = {
 int inotify_create_file(int flags, struct file **ret)
 {
     struct notify_group *g;
-    int r = notify_group_new(&g);
+    int r = notify_group_new(NOTIFY_INSIDE, &g);
     if (r < 0)
         return r;
     r = file_new_anonymous("anon_inode:inotify", ANON_MODE, O_RDONLY | (flags & O_NONBLOCK),

@@ -16,7 +16,13 @@ struct notify_watch {
     uint32_t mask;
 };
 
+/* What all groups of one side have together. */
+struct totals {
+    size_t groups, watches, queued;
+};
+
 struct notify_group {
+    struct totals *totals;
     struct list watches;
     struct map by_wd;
     int last_wd; /* numbers are not used again, so that late events can't be mistaken */
@@ -34,7 +40,12 @@ struct happening {
     bool unlinked;    /* through an open file whose name is gone */
 };
 
-static size_t group_total, watch_total, queued_total;
+static struct totals totals[2]; /* of each enum notify_side */
+
+static bool is_anybody_watching(void)
+{
+    return totals[NOTIFY_INSIDE].watches + totals[NOTIFY_OUTSIDE].watches > 0;
+}
 
 /* ---- queue ---- */
 
@@ -50,7 +61,7 @@ static void queue_append(struct notify_group *g, struct notify_event *e)
     list_append(&g->events, &e->link);
     g->event_count++;
     g->event_bytes += notify_event_size(e);
-    queued_total++;
+    g->totals->queued++;
     waitq_wake(&g->wait, EPOLLIN | EPOLLRDNORM);
 }
 
@@ -93,7 +104,7 @@ static void queue_event(struct notify_group *g, int wd, const struct happening *
 {
     if (repeats_last(g, wd, h))
         return;
-    if (g->event_count >= LIMIT_INOTIFY_QUEUE || queued_total >= LIMIT_INOTIFY_QUEUED) {
+    if (g->event_count >= LIMIT_INOTIFY_QUEUE || g->totals->queued >= LIMIT_INOTIFY_QUEUED) {
         queue_overflow(g);
         return;
     }
@@ -117,7 +128,7 @@ void notify_group_drop_first(struct notify_group *g)
     list_remove(&e->link);
     g->event_count--;
     g->event_bytes -= notify_event_size(e);
-    queued_total--;
+    g->totals->queued--;
     if (g->overflow == e)
         g->overflow = NULL;
     free(e);
@@ -135,9 +146,9 @@ struct waitq *notify_group_wait(struct notify_group *g)
 
 /* ---- groups and watches ---- */
 
-int notify_group_new(struct notify_group **ret)
+int notify_group_new(enum notify_side side, struct notify_group **ret)
 {
-    if (group_total >= LIMIT_INOTIFY_INSTANCES)
+    if (totals[side].groups >= LIMIT_INOTIFY_INSTANCES)
         return -EMFILE;
     struct notify_group *g = calloc(1, sizeof(*g));
     if (!g)
@@ -145,7 +156,8 @@ int notify_group_new(struct notify_group **ret)
     list_init(&g->watches);
     list_init(&g->events);
     waitq_init(&g->wait);
-    group_total++;
+    g->totals = &totals[side];
+    g->totals->groups++;
     *ret = g;
     return 0;
 }
@@ -155,7 +167,7 @@ static void watch_free(struct notify_watch *w)
     list_remove(&w->inode_link);
     list_remove(&w->group_link);
     map_remove(&w->group->by_wd, (uint64_t)w->wd);
-    watch_total--;
+    w->group->totals->watches--;
     free(w);
 }
 
@@ -167,7 +179,7 @@ void notify_group_free(struct notify_group *g)
     while (notify_group_first(g))
         notify_group_drop_first(g);
     map_done(&g->by_wd);
-    group_total--;
+    g->totals->groups--;
     free(g);
 }
 
@@ -180,7 +192,7 @@ static struct notify_watch *watch_find(const struct notify_group *g, struct inod
 
 static int watch_new(struct notify_group *g, struct inode *i, uint32_t mask)
 {
-    if (watch_total >= LIMIT_INOTIFY_WATCHES || g->last_wd == INT32_MAX)
+    if (g->totals->watches >= LIMIT_INOTIFY_WATCHES || g->last_wd == INT32_MAX)
         return -ENOSPC;
     struct notify_watch *w = calloc(1, sizeof(*w));
     if (!w)
@@ -192,7 +204,7 @@ static int watch_new(struct notify_group *g, struct inode *i, uint32_t mask)
     }
     list_append(&i->watches, &w->inode_link);
     list_append(&g->watches, &w->group_link);
-    watch_total++;
+    g->totals->watches++;
     return g->last_wd = w->wd;
 }
 
@@ -265,28 +277,28 @@ static void tell_both(struct dentry *d, uint32_t mask, bool unlinked)
 
 void notify_dentry(struct dentry *d, uint32_t mask)
 {
-    if (watch_total > 0 && d->inode)
+    if (is_anybody_watching() && d->inode)
         tell_both(d, mask, false);
 }
 
 void notify_inode(struct inode *i, uint32_t mask)
 {
     const struct happening h = {.mask = with_type(i, mask)};
-    if (watch_total > 0)
+    if (is_anybody_watching())
         tell(i, &h);
 }
 
 void notify_file(struct file *f, uint32_t mask)
 {
     struct dentry *d = f->path.dentry;
-    if (watch_total > 0 && d && d->inode)
+    if (is_anybody_watching() && d && d->inode)
         tell_both(d, mask, d->unlinked);
 }
 
 void notify_name(struct inode *dir, uint32_t mask, uint32_t cookie, const char *name)
 {
     const struct happening h = {.mask = mask, .cookie = cookie, .name = name};
-    if (watch_total > 0)
+    if (is_anybody_watching())
         tell(dir, &h);
 }
 

@@ -37,8 +37,11 @@ struct notify_event {
     char name[];
 };
 
-/* -EMFILE past LIMIT_INOTIFY_INSTANCES, -ENOMEM. */
-int notify_group_new(struct notify_group **ret);
+/* Whose it is. Each has limits of its own: programs that use theirs up don't blind the owner. */
+enum notify_side { NOTIFY_INSIDE, NOTIFY_OUTSIDE };
+
+/* -EMFILE past LIMIT_INOTIFY_INSTANCES of one side, -ENOMEM. */
+int notify_group_new(enum notify_side side, struct notify_group **ret);
 void notify_group_free(struct notify_group *g);
 
 /*

@@ -22,8 +22,6 @@
  *                                   TEXT is what clients of SSH find as ssh_known_hosts
  *   waits=1                         instead of arg: there is no main program; the sandbox lives
  *                                   until CONTROL_KILL, and programs come by CONTROL_EXEC
- *   known_hosts=TEXT                with a gateway: there is the agent of kernel/net/agent.h, and
- *                                   TEXT is what clients of SSH find as ssh_known_hosts
  *   ca=PEM  ca_subject_hash=N       the authority that the gateway shows certificates of, which the
  *                                   image is to trust: lib/base/trust.h; its variables come as env
  *   null_input=0|1                  the program's standard input is the sandbox's /dev/null
@@ -134,6 +132,7 @@ enum control_reason {
     CONTROL_BY_IDLE,         /* likewise: for idle_ns no byte came in or out of the streams, and
                                 programs used less than a hundredth of one processor */
 };
+#define CONTROL_REASON_MASK 0xffu
 
 struct control_packet {
     uint32_t type;

@@ -2,26 +2,32 @@
 # SPDX-License-Identifier: Apache-2.0
 """Sandboxes that live on behind their command: create, exec, attach, stop, kill, wait."""
 import array
+import errno
 import json
 import os
 import re
+import resource
+import select
 import signal
 import socket
 import struct
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 
 sys.dont_write_bytecode = True
-from cases import GLOVEBOX, LIMIT, Case, descendants, is_alive, main, wait_until  # noqa: E402
+from cases import GLOVEBOX, LIMIT, Case, descendants, is_alive, main, stat_fields, wait_until  # noqa: E402
 from terminal import Terminal  # noqa: E402
 
 PACKET = "<IIqQIiII"  # sandbox/exec_messages.h: version, type, value, offset, flags, status, text_size, unused
 VERSION = 1
 (START, ATTACH, INPUT, INPUT_END, SIGNAL, WINDOW, LIST, END, LIFETIME, WATCH, ANSWER, STARTED, FAILED, OUTPUT, ENDED,
- ITEM, OVER) = range(1, 18)
+ ITEM, OVER, OUTPUT_END) = range(1, 19)
 NULL_INPUT = 2
+OUT, ERR = 1, 2
+WITH_SANDBOX = 1 << 31
 FROM_NOW = 2**64 - 1
 
 
@@ -181,9 +187,11 @@ class Exec(Living):
             time.sleep(0.002)
         self.assertEqual(process.wait(LIMIT), 3)
         # Whoever it left behind goes on, with nobody to read it.
-        cpu = "for i in 1 2; do cut -d' ' -f14 /proc/$(cat pid)/stat; sleep 1; done"
-        before, after = self.exec("sh", "-c", cpu).stdout.split()
-        self.assertLess(int(before), int(after))
+        def used():
+            fields = self.exec("sh", "-c", "cut -d' ' -f14,15 /proc/$(cat pid)/stat").stdout.split()
+            return sum(map(int, fields))
+        before = used()
+        self.assertTrue(wait_until(lambda: used() > before))
         self.expect(self.exec("sh", "-c", "kill $(cat pid) && echo killed"), out=b"killed\n")
 
     def test_nobody_who_goes_away_ends_it(self):
@@ -193,6 +201,71 @@ class Exec(Living):
         process.kill()
         process.wait()
         self.assertTrue(wait_until(lambda: self.exec("cat", "result").stdout == b"done\n"))
+
+    def test_signals_come_through_behind_input(self):
+        self.create()
+        process = self.start_exec("sleep", "60", options=["-i"], stdin=subprocess.PIPE)
+        os.set_blocking(process.stdin.fileno(), False)
+        taken = 0
+        while taken < 200_000:  # more than lies between
+            try:
+                taken += os.write(process.stdin.fileno(), b"x" * 4096)
+            except BlockingIOError:
+                time.sleep(0.05)
+                if select.select([], [process.stdin], [], 1)[1] == []:
+                    break
+        process.send_signal(signal.SIGTERM)
+        self.assertEqual(process.wait(LIMIT), 143)
+
+    def test_signals_come_through_behind_output(self):
+        self.create()
+        script = "(trap '' USR1; exec yes) & trap 'echo got > got' USR1; wait; wait"
+        process = self.start_exec("sh", "-c", script)
+        process.stdout.read(10)
+        time.sleep(0.5)  # all that lies between is full
+        process.send_signal(signal.SIGUSR1)
+        self.assertTrue(wait_until(lambda: self.exec("cat", "got").stdout == b"got\n"))
+        time.sleep(0.2)
+        process.send_signal(signal.SIGQUIT)
+        while process.stdout.read(1 << 20):
+            pass
+        self.assertEqual(process.wait(LIMIT), 128 + signal.SIGQUIT)
+
+    def test_who_is_not_read_any_more_is_told(self):
+        self.create()
+        process = self.start_exec("yes")
+        process.stdout.read(10)
+        process.stdout.close()
+        self.assertEqual(process.wait(LIMIT), 141)
+        # Of one stream of two.
+        process = self.start_exec("sh", "-c", "trap '' PIPE; while echo x 2>/dev/null; do :; done; echo noticed >&2; exit 4")
+        process.stdout.read(10)
+        process.stdout.close()
+        self.assertEqual(process.stderr.read(), b"noticed\n")
+        self.assertEqual(process.wait(LIMIT), 4)
+
+    def test_output_that_can_not_be_written_is_said(self):
+        self.create()
+        with open("/dev/full", "wb") as full:
+            done = subprocess.run([GLOVEBOX, "exec", self.name, "--", "echo", "x"], stdout=full,
+                                  stderr=subprocess.PIPE, timeout=LIMIT)
+        self.assertEqual(done.returncode, 125)
+        self.assertIn(b"standard output: No space left on device; the program's output is incomplete", done.stderr)
+
+    def test_a_starter_that_does_not_answer(self):
+        self.create()
+        starter = self.starter()
+        os.kill(starter, signal.SIGSTOP)
+        try:
+            process = self.start_exec("true")
+            self.assertTrue(wait_until(lambda: "S" in (stat_fields(process.pid) or "")))
+            time.sleep(0.3)
+            process.send_signal(signal.SIGINT)
+            time.sleep(0.3)
+            process.send_signal(signal.SIGINT)
+            self.assertEqual(process.wait(LIMIT), 130)
+        finally:
+            os.kill(starter, signal.SIGCONT)
 
     def test_no_process_for_it(self):
         self.create("--pids", "5")
@@ -271,6 +344,15 @@ class Attach(Living):
         first.kill()
         first.wait()
         self.expect(self.attach(pid, "-i", "--new", input=b"hello\n"), 0, b"got hello\n")
+
+    def test_who_follows_and_goes_ends_nothing(self):
+        self.create()
+        pid = self.detach("sh", "-c", "i=0; while [ $i -lt 40 ]; do i=$((i+1)); echo line; sleep 0.05; done; echo done > done")
+        follower = subprocess.Popen([GLOVEBOX, "attach", self.name, pid], stdout=subprocess.PIPE)
+        follower.stdout.read(5)
+        follower.stdout.close()
+        self.assertEqual(follower.wait(LIMIT), 141)
+        self.assertTrue(wait_until(lambda: self.exec("cat", "done").stdout == b"done\n"))
 
     def test_a_reader_that_rests_holds_it_up(self):
         self.create()
@@ -428,6 +510,149 @@ class Abuse(Living):
         self.assertEqual(self.receive(s)[0], STARTED)
         kind, head, _ = self.receive(s)
         self.assertEqual((kind, head[2], head[5]), (ENDED, 1, signal.SIGKILL))
+
+    def start_and_wait(self, script, **more):
+        s = self.connect()
+        self.start_raw(s, b"arg=sh\0arg=-c\0arg=" + script.encode() + b"\0", **more)
+        kind, head, text = self.receive(s)
+        self.assertEqual(kind, STARTED, text)
+        return s, head[2]
+
+    def until(self, s, wanted):
+        """Packets up to one of that type."""
+        found = []
+        while not found or found[-1][0] != wanted:
+            found.append(self.receive(s))
+            self.assertIsNotNone(found[-1])
+        return found
+
+    def test_any_time_can_be_given(self):
+        self.create()
+        for value, grace in ((2**63 - 1, 2**64 - 1), (2**62, 0)):
+            s, _ = self.start_and_wait("sleep 0.2; echo done", flags=NULL_INPUT, value=value, offset=grace)
+            *_, output, end = self.until(s, ENDED)
+            self.assertEqual((output[2], end[1][2], end[1][5]), (b"done\n", 0, 0))
+
+    def test_questions_behind_input(self):
+        self.create()
+        s, _ = self.start_and_wait("sleep 60")
+        asked = 0
+        while True:  # until one is not answered: there is no room
+            s.send(self.packet(INPUT, b"x" * 32768))
+            asked += 1
+            try:
+                s.settimeout(0.5)
+                kind, head, _ = self.receive(s)
+            except TimeoutError:
+                break
+            self.assertEqual((kind, head[4], head[5]), (ANSWER, INPUT, 0))
+            self.assertLess(asked, 100)
+        s.settimeout(LIMIT)
+        for packet, question, error in ((self.packet(INPUT_END), INPUT_END, 0), (self.packet(WINDOW), WINDOW, errno.ENOTTY),
+                                        (self.packet(SIGNAL, status=0), SIGNAL, errno.EINVAL)):
+            s.send(packet)
+            kind, head, _ = self.receive(s)
+            self.assertEqual((kind, head[4], head[5]), (ANSWER, question, error))
+        s.send(self.packet(SIGNAL, status=9))
+        self.assertEqual(self.until(s, ENDED)[-1][1][5], 9)
+
+    def test_two_who_write_lose_nothing(self):
+        self.create()
+        pieces = 16
+        first, pid = self.start_and_wait(f"while [ ! -e go ]; do sleep 0.02; done; head -c {2 * pieces * 32768} | wc -c")
+        second = self.connect()
+        statuses = []
+
+        def write(s):
+            for _ in range(pieces):
+                s.send(self.packet(INPUT, b"x" * 32768, value=pid))
+                statuses.append(self.receive(s)[1][5])
+        writers = [threading.Thread(target=write, args=[s]) for s in (first, second)]
+        for writer in writers:
+            writer.start()
+        time.sleep(0.3)  # both wait for room
+        self.expect(self.exec("touch", "go"))
+        writers[1].join(LIMIT)
+        writers[0].join(LIMIT)
+        found = self.until(first, ENDED)
+        self.assertEqual(statuses, [0] * 2 * pieces)
+        self.assertEqual(b"".join(text for kind, _, text in found if kind == OUTPUT), b"%d\n" % (2 * pieces * 32768))
+
+    def test_output_that_others_read_is_not_ended(self):
+        self.create()
+        s, pid = self.start_and_wait("echo one; read x; echo two; echo three >&2; read x", flags=0)
+        other = self.connect()
+        other.send(self.packet(ATTACH, value=pid))
+        self.until(other, STARTED)
+        s.send(self.packet(OUTPUT_END, flags=OUT))
+        self.assertEqual(self.until(s, ANSWER)[-1][1][5], errno.EBUSY)
+        other.close()
+        self.expect(self.exec("true"))
+        s.send(self.packet(OUTPUT_END, flags=OUT))
+        self.assertEqual(self.until(s, ANSWER)[-1][1][5], 0)
+        s.send(self.packet(INPUT, b"x\n"))
+        found = self.until(s, ENDED)
+        self.assertEqual(found[-1][1][5], signal.SIGPIPE)
+
+    def test_all_descriptors_in_use(self):
+        self.create()
+        starter = self.starter()
+        limit = len(os.listdir(f"/proc/{starter}/fd")) + 8
+        soft, hard = resource.prlimit(starter, resource.RLIMIT_NOFILE)
+        resource.prlimit(starter, resource.RLIMIT_NOFILE, (limit, hard))
+        sockets = [self.connect() for _ in range(20)]
+        self.assertTrue(wait_until(lambda: len(os.listdir(f"/proc/{starter}/fd")) >= limit))
+        resource.prlimit(starter, resource.RLIMIT_NOFILE, (soft, hard))
+        for s in sockets:
+            s.close()
+        self.expect(self.exec("echo", "again"), out=b"again\n")
+        # Held by a program, and nobody goes away when it ends.
+        idle = [self.connect() for _ in range(12)]
+        program, _ = self.start_and_wait("sleep 60")
+        limit = len(os.listdir(f"/proc/{starter}/fd"))
+        resource.prlimit(starter, resource.RLIMIT_NOFILE, (limit, hard))
+        waiting = self.connect()
+        time.sleep(0.3)
+        waiting.close()
+        program.send(self.packet(SIGNAL, status=9))
+        self.until(program, ENDED)
+        s = self.connect()
+        s.send(self.packet(LIST))
+        self.assertEqual(self.receive(s)[0], ANSWER)
+        self.assertEqual(len(idle), 12)
+
+    def test_no_program_comes_to_what_ends(self):
+        self.create("--grace", "3")
+        process = self.start_exec("sh", "-c", "trap 'echo term' TERM; echo ready; while [ ! -e go ]; do sleep 0.05; done")
+        self.assertEqual(process.stdout.readline(), b"ready\n")
+        s = self.connect()
+        s.send(self.packet(END))
+        self.assertEqual(self.receive(s)[0], ANSWER)
+        self.assertEqual(process.stdout.readline(), b"term\n")
+        late = self.exec("true")
+        self.assertEqual(late.returncode, 125)
+        self.assertIn(b"about to end", late.stderr)
+
+    def test_who_reads_nothing_does_not_keep_a_sandbox(self):
+        self.create()
+        s, _ = self.start_and_wait("yes", flags=NULL_INPUT)
+        time.sleep(0.3)
+        [kernel] = [pid for pid, _ in descendants(self.starter()) if os.path.basename(os.readlink(f"/proc/{pid}/exe")) == "glovebox-kernel"
+                    and stat_fields(pid)[1] == str(self.starter())]
+        os.kill(kernel, signal.SIGKILL)
+        self.assertTrue(wait_until(lambda: not self.is_listed()))
+
+    def test_the_end_of_the_sandbox_is_told(self):
+        self.create()
+        s, _ = self.start_and_wait("echo one; exec sleep 60", flags=NULL_INPUT)
+        process = self.start_exec("sh", "-c", "echo up; exec sleep 60")
+        self.assertEqual(process.stdout.readline(), b"up\n")
+        self.until(s, OUTPUT)
+        self.expect(glovebox("kill", self.name))
+        end = self.until(s, ENDED)[-1][1]
+        self.assertEqual((end[5], end[4]), (signal.SIGKILL, WITH_SANDBOX))
+        self.assertEqual(process.wait(LIMIT), 125)
+        self.assertIn(b"the sandbox has ended, and the program with it", process.stderr.read())
 
     def test_who_reads_nothing_costs_no_memory(self):
         self.create()

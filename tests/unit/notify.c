@@ -36,19 +36,37 @@ TEST(instances_are_limited)
 {
     struct notify_group *g;
     int count = 0;
-    while (count <= LIMIT_INOTIFY_INSTANCES && notify_group_new(&g) == 0)
+    while (count <= LIMIT_INOTIFY_INSTANCES && notify_group_new(NOTIFY_INSIDE, &g) == 0)
         count++;
     EXPECT_EQ(count, LIMIT_INOTIFY_INSTANCES);
-    EXPECT_EQ(notify_group_new(&g), -EMFILE);
+    EXPECT_EQ(notify_group_new(NOTIFY_INSIDE, &g), -EMFILE);
     notify_group_free(g);
-    EXPECT_EQ(notify_group_new(&g), 0);
+    EXPECT_EQ(notify_group_new(NOTIFY_INSIDE, &g), 0);
+}
+
+/* What programs use up is not the owner's, and the other way round. */
+TEST(each_side_has_limits_of_its_own)
+{
+    struct notify_group *g, *outside;
+    while (notify_group_new(NOTIFY_INSIDE, &g) == 0)
+        ;
+    while (notify_watch_add(g, make_inode(), IN_OPEN) > 0)
+        ;
+    ASSERT_EQ(notify_group_new(NOTIFY_OUTSIDE, &outside), 0);
+    EXPECT_EQ(notify_watch_add(outside, make_inode(), IN_OPEN), 1);
+    while (notify_group_new(NOTIFY_OUTSIDE, &outside) == 0)
+        ;
+    EXPECT_EQ(notify_group_new(NOTIFY_INSIDE, &outside), -EMFILE);
+    notify_group_free(g);
+    EXPECT_EQ(notify_group_new(NOTIFY_INSIDE, &g), 0);
+    EXPECT_GT(notify_watch_add(g, make_inode(), IN_OPEN), 0);
 }
 
 TEST(watches_are_limited_together)
 {
     struct notify_group *a, *b;
-    ASSERT_EQ(notify_group_new(&a), 0);
-    ASSERT_EQ(notify_group_new(&b), 0);
+    ASSERT_EQ(notify_group_new(NOTIFY_INSIDE, &a), 0);
+    ASSERT_EQ(notify_group_new(NOTIFY_INSIDE, &b), 0);
     int count = 0;
     while (notify_watch_add(count % 2 ? a : b, make_inode(), IN_OPEN) > 0)
         count++;
@@ -63,7 +81,7 @@ TEST(queue_ends_with_one_overflow)
     struct notify_group *g;
     struct notify_event last = {0};
     struct inode *i = make_inode();
-    ASSERT_EQ(notify_group_new(&g), 0);
+    ASSERT_EQ(notify_group_new(NOTIFY_INSIDE, &g), 0);
     ASSERT_EQ(notify_watch_add(g, i, IN_OPEN | IN_ATTRIB), 1);
     tell_many(i, LIMIT_INOTIFY_QUEUE + 100);
     EXPECT_EQ(drain(g, &last), LIMIT_INOTIFY_QUEUE + 1);
@@ -84,7 +102,7 @@ TEST(queues_are_limited_together)
     struct inode *i = make_inode();
     size_t total = 0;
     for (int n = 0; n < GROUPS; n++) {
-        ASSERT_EQ(notify_group_new(&groups[n]), 0);
+        ASSERT_EQ(notify_group_new(NOTIFY_INSIDE, &groups[n]), 0);
         ASSERT_EQ(notify_watch_add(groups[n], i, IN_OPEN | IN_ATTRIB), 1);
     }
     tell_many(i, LIMIT_INOTIFY_QUEUE);
@@ -99,7 +117,7 @@ TEST(inode_takes_its_watches_along)
     struct notify_group *g;
     struct notify_event last;
     struct inode *i = make_inode();
-    ASSERT_EQ(notify_group_new(&g), 0);
+    ASSERT_EQ(notify_group_new(NOTIFY_INSIDE, &g), 0);
     ASSERT_EQ(notify_watch_add(g, i, IN_DELETE_SELF), 1);
     notify_inode_gone(i);
     free(i);

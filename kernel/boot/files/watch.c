@@ -395,7 +395,7 @@ static int begin(struct files_watch *w, const struct files_asked *a)
     if (r == 0)
         r = files_path_resolve(&w->identity, a->path, w->path);
     if (r == 0)
-        r = notify_group_new(&w->group);
+        r = notify_group_new(NOTIFY_OUTSIDE, &w->group);
     if (r < 0)
         return r;
     waitq_add(notify_group_wait(w->group), &w->entry);
