@@ -52,6 +52,18 @@ static int read_number(const char *text, uint64_t *ret)
     return 0;
 }
 
+/* Never more than the launcher was started with. */
+static int lower_limit(struct sandbox_spec *spec, enum sandbox_limit which, const char *text,
+                       uint64_t unit, struct sandbox_error *e)
+{
+    uint64_t value, *limit = &spec->limits.value[which];
+    if (read_number(text, &value) < 0 || value == 0 || value > UINT64_MAX / unit)
+        return sandbox_error_set(e, -EINVAL, "a limit that is no number");
+    value = MAX(value * unit, sandbox_limit_rows[which].least);
+    *limit = *limit ? MIN(*limit, value) : value;
+    return 0;
+}
+
 static int take_record(struct sandbox_spec *spec, const char *record, struct sandbox_error *e)
 {
     uint64_t ms;
@@ -65,7 +77,12 @@ static int take_record(struct sandbox_spec *spec, const char *record, struct san
         spec->limits.value[LIMIT_LIFETIME] = ms * (uint64_t)NSEC_PER_MSEC;
         return 0;
     }
-    if (!strcmp(record, "template=base"))
+    if (!strncmp(record, "memory_mb=", 10))
+        return lower_limit(spec, LIMIT_MEMORY, record + 10, 1 << 20, e);
+    if (!strncmp(record, "cpus_thousandths=", 17))
+        return lower_limit(spec, LIMIT_CPUS, record + 17, 1, e);
+    if (!strncmp(record,
+                 "template=", 9)) /* the server knows which there are; all are this machine's */
         return 0;
     return sandbox_error_set(e, -EINVAL, "a record that is not known");
 }

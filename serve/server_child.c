@@ -14,9 +14,10 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
-#define SEND_MS       5000
-#define CHANNEL_BYTES (4 * LAUNCH_DATA_MAX) /* of messages under way; the machine may allow less \
-                                             */
+#define SEND_MS 5000
+#define CHANNEL_BYTES                                                          \
+    (4 * LAUNCH_DATA_MAX) /* of messages under way; the machine may allow less \
+                           */
 
 static int system_error(struct sandbox_error *e, const char *what)
 {

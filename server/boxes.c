@@ -3,6 +3,7 @@
 
 #include "lib/db/db.h"
 #include "server/json.h"
+#include "server/keys.h"
 #include "server/limits.h"
 #include "server/request.h"
 #include "server/server.h"
@@ -18,12 +19,17 @@ static int open_link(struct box *b);
 static struct list all = LIST_INIT(all);
 static size_t count, unsettled;
 
-static void note(const struct box *b, const char *what)
+void boxes_audit(int64_t key, const char *id, const char *what)
 {
     db_run(server.db, "INSERT INTO audit (at_ms, key, sandbox, what) VALUES (?, ?, ?, ?)", "iiss",
-           server_wall_ms(), b->key, b->id, what);
+           server_wall_ms(), key, id, what);
     db_run(server.db, "DELETE FROM audit WHERE id <= (SELECT max(id) FROM audit) - ?", "i",
            (int64_t)AUDIT_ROWS_MAX);
+}
+
+static void note(const struct box *b, const char *what)
+{
+    boxes_audit(b->key, b->id, what);
 }
 
 /* ---- life in memory ---- */
@@ -266,7 +272,7 @@ static void on_created(struct ask *a, int error, const char *data, size_t size _
     remove_box(b);
 }
 
-static int ask_to_create(struct box *b, const char *policy)
+static int ask_to_create(struct box *b, const struct box_wish *wish)
 {
     struct buf spec = BUF_INIT(LAUNCH_DATA_MAX);
     buf_printf(&spec, "name=%s", b->id);
@@ -275,8 +281,16 @@ static int ask_to_create(struct box *b, const char *policy)
     buf_append(&spec, "", 1);
     buf_printf(&spec, "template=%s", b->template);
     buf_append(&spec, "", 1);
-    if (policy) {
-        buf_printf(&spec, "policy=%s", policy);
+    if (wish->policy) {
+        buf_printf(&spec, "policy=%s", wish->policy);
+        buf_append(&spec, "", 1);
+    }
+    if (wish->memory_mb) {
+        buf_printf(&spec, "memory_mb=%" PRId64, wish->memory_mb);
+        buf_append(&spec, "", 1);
+    }
+    if (wish->cpus_thousandths) {
+        buf_printf(&spec, "cpus_thousandths=%" PRId64, wish->cpus_thousandths);
         buf_append(&spec, "", 1);
     }
     b->ask.answered = on_created;
@@ -302,7 +316,7 @@ int boxes_new(const struct box_wish *wish,
     if (r == 0)
         r = record(b);
     if (r == 0) {
-        r = ask_to_create(b, wish->policy);
+        r = ask_to_create(b, wish);
         if (r < 0)
             db_run(server.db, "DELETE FROM sandboxes WHERE id = ?", "s", b->id);
     }
@@ -336,12 +350,12 @@ int box_set_deadline(struct box *b, int64_t deadline_ms)
 
 /* ---- finding ---- */
 
-struct box *boxes_find(const char *id, int64_t key)
+struct box *boxes_find(const char *id, const struct key *key)
 {
     struct box *b;
     list_for_each(b, &all, all)
     {
-        if (b->state == BOX_RUNNING && (key == 0 || b->key == key) && !strcmp(b->id, id))
+        if (b->state == BOX_RUNNING && (!key || keys_covers(key, b->key)) && !strcmp(b->id, id))
             return b;
     }
     return NULL;
@@ -367,6 +381,27 @@ struct box *boxes_next(struct box *b)
 size_t boxes_count(void)
 {
     return count;
+}
+
+int64_t boxes_count_of(const struct key *k)
+{
+    struct box *b;
+    int64_t found = 0;
+    list_for_each(b, &all, all) found += b->state != BOX_ENDING && keys_covers(k, b->key);
+    return found;
+}
+
+void boxes_inherit(int64_t from, int64_t to)
+{
+    struct box *b;
+    int r = db_run(server.db, "UPDATE sandboxes SET key = ? WHERE key = ?", "ii", to, from);
+    if (r < 0)
+        server_say("sandboxes of a revoked key can't be given to its maker: %s", strerror(-r));
+    list_for_each(b, &all, all)
+    {
+        if (b->key == from)
+            b->key = to;
+    }
 }
 
 const char *box_get_metadata(const void *box, const char *key)

@@ -55,7 +55,8 @@ struct box_wish {
     int64_t timeout_s;
     json_t *metadata, *env, *network; /* taken: references */
     int internet;
-    const char *policy; /* or NULL */
+    const char *policy;                  /* or NULL */
+    int64_t memory_mb, cpus_thousandths; /* 0: as the server has it */
 };
 
 /*
@@ -72,13 +73,21 @@ int boxes_new(const struct box_wish *wish,
               void (*started)(void *userdata, struct box *b, int error, const char *why),
               void *userdata, struct box **ret);
 
-/* Those that run. NULL: there is none. key 0: of any. */
-struct box *boxes_find(const char *id, int64_t key);
+/* Those that run. NULL: there is none that the key covers. key NULL: of any. */
+struct key;
+struct box *boxes_find(const char *id, const struct key *key);
 struct box *boxes_find_by_token(const char *token);
 
 /* Walks them, in no order. */
 struct box *boxes_next(struct box *b);
 size_t boxes_count(void);
+int64_t boxes_count_of(const struct key *k); /* with those that begin */
+
+/* Notes what was done with a key; id: of a sandbox, or NULL. */
+void boxes_audit(int64_t key, const char *id, const char *what);
+
+/* Those of a key that is revoked are another's. */
+void boxes_inherit(int64_t from, int64_t to);
 
 /* Moves the end. 0; negative errno: nothing has changed. */
 int box_set_deadline(struct box *b, int64_t deadline_ms);

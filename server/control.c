@@ -30,6 +30,11 @@ static const struct control_route {
     {"POST", "/v2/sandboxes", &control_create, NULL},
     {"GET", "/sandboxes", &control_list_running, NULL},
     {"GET", "/v2/sandboxes", &control_list, NULL},
+    {"GET", "/api-keys", &control_list_keys, NULL},
+    {"POST", "/api-keys", &control_make_key, NULL},
+    {"PATCH", "/api-keys/*", &control_rename_key, NULL},
+    {"DELETE", "/api-keys/*", &control_revoke_key, NULL},
+    {"GET", "/audit", &control_audit, NULL},
     {"GET", "/sandboxes/metrics", NULL, "ask for each sandbox: /sandboxes/ID/metrics"},
     {"GET", "/sandboxes/*", &control_get, NULL},
     {"DELETE", "/sandboxes/*", &control_delete, NULL},
@@ -90,14 +95,12 @@ static int take_segment(struct request *r, const char *segment, size_t size)
 bool control_has_key(struct request *r)
 {
     const char *text = request_field(r, "x-api-key");
-    int found = text ? keys_find(text, &r->key) : 0;
-    if (found < 0)
-        request_fail(r, 503, "the server can't look the key up: %s; try again later",
-                     strerror(-found));
-    else if (!found)
-        request_fail(r, 401, "%s; set E2B_API_KEY to the key that glovebox serve printed",
-                     text ? "Invalid API key" : "API key is missing");
-    return found == 1;
+    r->key = text ? keys_find(text) : NULL;
+    if (r->key)
+        return true;
+    request_fail(r, 401, "%s; set E2B_API_KEY to the key that glovebox serve printed",
+                 text ? "Invalid API key" : "API key is missing");
+    return false;
 }
 
 static void answer_health(struct request *r)
@@ -135,7 +138,7 @@ static const struct handler *use_route(struct request *r, const struct control_r
         return NULL;
     }
     if (segment && take_segment(r, segment, size) < 0) {
-        request_fail(r, 400, "invalid sandbox ID; send the one that was answered");
+        request_fail(r, 400, "invalid ID; send the one that was answered");
         return NULL;
     }
     return route->handler;
@@ -156,6 +159,10 @@ const struct handler *control_find(struct request *r)
     }
     if (!control_has_key(r))
         return NULL;
+    if (r->key->scope.read_only && !is_get(r)) {
+        request_fail(r, 403, "this key may only look; use another one");
+        return NULL;
+    }
     if (is_get(r) && !strcmp(path, "/metrics")) {
         answer_metrics(r);
         return NULL;

@@ -10,10 +10,12 @@
 
 #include "server/front.h"
 #include "server/json.h"
+#include "server/keys.h"
 
 extern const struct handler control_create, control_list, control_list_running, control_get,
     control_delete, control_set_timeout, control_refresh, control_connect, control_connect_later,
-    control_set_network, control_measure;
+    control_set_network, control_measure, control_list_keys, control_make_key, control_rename_key,
+    control_revoke_key, control_audit;
 
 /* Frees r->state. */
 void control_over(struct request *r);
@@ -26,6 +28,9 @@ json_t *control_read_body(struct request *r);
 
 /* Answers with a value, which is released; NULL: out of memory. */
 void control_answer(struct request *r, unsigned status, json_t *value);
+
+/* Whether the key may give a sandbox so many seconds; or it is answered. */
+bool control_check_timeout(struct request *r, int64_t seconds);
 
 /* What a create and a connect answer. NULL: no memory. */
 json_t *control_make_handle(const struct box *b);

@@ -36,13 +36,17 @@ json_t *control_make_entry(const struct box *b)
                      "volumeMounts", json_array());
 }
 
-static json_t *make_detail(const struct box *b)
+static json_t *make_detail(const struct box *b, bool with_token)
 {
     json_t *detail = control_make_entry(b);
     json_t *internet = b->internet < 0 ? json_null() : json_boolean(b->internet);
-    json_t *more = json_pack("{ss so so s{sb ss}}", "envdAccessToken", b->token, "domain",
-                             make_domain(), "allowInternetAccess", internet, "lifecycle",
-                             "autoResume", 0, "onTimeout", "kill");
+    json_t *more = json_pack("{so so s{sb ss}}", "domain", make_domain(), "allowInternetAccess",
+                             internet, "lifecycle", "autoResume", 0, "onTimeout", "kill");
+    if (more && with_token &&
+        json_object_set_new(more, "envdAccessToken", json_string(b->token)) < 0) {
+        json_decref(more);
+        more = NULL;
+    }
     if (more && b->network && json_object_set(more, "network", b->network) < 0) {
         json_decref(more);
         more = NULL;
@@ -61,7 +65,7 @@ static void get(struct request *r)
 {
     struct box *b = control_get_box(r);
     if (b)
-        control_answer(r, 200, make_detail(b));
+        control_answer(r, 200, make_detail(b, !r->key->scope.read_only));
 }
 
 static void fail_because(struct request *r, int error)
@@ -100,9 +104,21 @@ static int64_t read_seconds(struct request *r, const char *name, int64_t least, 
     return -1;
 }
 
-/* False: it is answered. */
-static bool move_end(struct request *r, struct box *b, int64_t end_ms, bool only_extends)
+bool control_check_timeout(struct request *r, int64_t seconds)
 {
+    int64_t most = r->key->scope.timeout_s;
+    if (!most || seconds <= most)
+        return true;
+    request_fail(r, 400, "timeout: this key gives at most %d seconds", (int)most);
+    return false;
+}
+
+/* False: it is answered. */
+static bool move_end(struct request *r, struct box *b, int64_t seconds, bool only_extends)
+{
+    int64_t end_ms = server_wall_ms() + seconds * 1000;
+    if (!control_check_timeout(r, seconds))
+        return false;
     if (only_extends && end_ms <= b->deadline_ms)
         return true;
     int error = box_set_deadline(b, end_ms);
@@ -115,7 +131,7 @@ static void set_timeout(struct request *r)
 {
     struct box *b = control_get_box(r);
     int64_t seconds = b ? read_seconds(r, "timeout", 0, TIMEOUT_MAX_S, -1) : -1;
-    if (seconds >= 0 && move_end(r, b, server_wall_ms() + seconds * 1000, false))
+    if (seconds >= 0 && move_end(r, b, seconds, false))
         request_answer(r, 204, NULL, NULL, 0);
 }
 
@@ -126,7 +142,7 @@ static void refresh(struct request *r)
     if (seconds < 0)
         return;
     seconds = MAX(seconds, (int64_t)REFRESH_LEAST_S);
-    if (move_end(r, b, server_wall_ms() + seconds * 1000, true))
+    if (move_end(r, b, seconds, true))
         request_answer(r, 204, NULL, NULL, 0);
 }
 
@@ -134,7 +150,7 @@ static void connect_for(struct request *r, int64_t otherwise)
 {
     struct box *b = control_get_box(r);
     int64_t seconds = b ? read_seconds(r, "timeout", 1, TIMEOUT_MAX_S, otherwise) : -1;
-    if (seconds > 0 && move_end(r, b, server_wall_ms() + seconds * 1000, true))
+    if (seconds > 0 && move_end(r, b, seconds, true))
         control_answer(r, 200, control_make_handle(b));
 }
 

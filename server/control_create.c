@@ -63,6 +63,9 @@ static bool check_template(struct request *r, const json_t *body, const char **r
         request_fail(r, 400, "templateID: give the name of a template, as text");
     else if (!is_known_template(*ret))
         request_fail(r, 404, "template '%s' not found; there is 'base'", *ret);
+    else if (!scope_allows_template(&r->key->scope, *ret))
+        request_fail(r, 403, "template '%s' is not for this key; use another template or key",
+                     *ret);
     else
         return true;
     return false;
@@ -75,8 +78,12 @@ static bool check_timeout(struct request *r, const json_t *body, int64_t *ret)
     *ret = !strncmp(r->head->path, "/v2/", 4) ? TIMEOUT_DEFAULT_S : TIMEOUT_DEFAULT_V1_S;
     if (timeout)
         *ret = json_integer_value(timeout);
+    bool is_given = timeout != NULL;
+    int64_t most = r->key->scope.timeout_s;
+    if (!is_given && most)
+        *ret = MIN(*ret, most);
     if (!wrong && *ret > 0 && *ret <= TIMEOUT_MAX_S)
-        return true;
+        return control_check_timeout(r, *ret);
     request_fail(r, 400, "timeout: give whole seconds from 1 to %d", TIMEOUT_MAX_S);
     return false;
 }
@@ -121,7 +128,8 @@ static bool check_network(struct request *r, const json_t *body, struct box_wish
     }
     wish->internet = internet ? json_is_true(internet) : -1;
     wish->network = network ? json_incref(network) : NULL;
-    const struct network_wish w = {network, wish->internet, server.allows_egress};
+    const struct network_wish w = {network, wish->internet, server.allows_egress,
+                                   r->key->scope.egress};
     int status = network_compile(&w, policy, &why);
     if (status < 0)
         request_fail(r, 503, "the server is short of memory; try again later");
@@ -131,12 +139,36 @@ static bool check_network(struct request *r, const json_t *body, struct box_wish
     return status == 0;
 }
 
+/* Counts it, so that it comes last. */
+static bool check_count(struct request *r)
+{
+    const char *why = keys_count_one(r->key, boxes_count_of);
+    if (why)
+        request_fail(r, 429, "%s", why);
+    return !why;
+}
+
+/* What the launcher finds wrong is in what the client asked for, or for want of something. */
+static unsigned status_of(int error)
+{
+    switch (error) {
+    case EAGAIN:
+    case EMFILE:
+        return 429;
+    case EINVAL:
+    case EOPNOTSUPP:
+        return 400;
+    default:
+        return 500;
+    }
+}
+
 static void on_started(void *userdata, struct box *b, int error, const char *why)
 {
     struct creation *c = userdata;
     struct request *r = c->request;
     if (r && error)
-        request_fail(r, error == EAGAIN || error == EMFILE ? 429 : 500, "%s", why);
+        request_fail(r, status_of(error), "%s", why);
     else if (r)
         control_answer(r, 201, control_make_handle(b));
     if (r)
@@ -162,7 +194,9 @@ static void begin(struct request *r, const struct box_wish *wish)
 
 static void ready(struct request *r)
 {
-    struct box_wish wish = {.key = r->key};
+    struct box_wish wish = {.key = r->key->id,
+                            .memory_mb = r->key->scope.memory_mb,
+                            .cpus_thousandths = r->key->scope.cpus_thousandths};
     struct buf policy = BUF_INIT(LAUNCH_DATA_MAX / 2);
     json_t *body = control_read_body(r);
     if (!body)
@@ -171,7 +205,8 @@ static void ready(struct request *r)
                    check_timeout(r, body, &wish.timeout_s) && check_missing(r, body) &&
                    check_map(r, body, "metadata", METADATA_MAX_BYTES, &wish.metadata) &&
                    check_map(r, body, "envVars", ENV_MAX_BYTES, &wish.env) &&
-                   check_env(r, wish.env) && check_network(r, body, &wish, &policy);
+                   check_env(r, wish.env) && check_network(r, body, &wish, &policy) &&
+                   check_count(r);
     if (is_good)
         begin(r, &wish);
     else if (!request_is_answered(r))

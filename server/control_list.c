@@ -37,11 +37,11 @@ static bool is_on_page(const struct listing *l, const struct box *b)
     return l->is_rising ? order >= 0 : order <= 0;
 }
 
-static int find(struct listing *l, int64_t key)
+static int find(struct listing *l, const struct key *key)
 {
     for (struct box *b = boxes_next(NULL); b; b = boxes_next(b)) {
-        if (b->state != BOX_RUNNING || b->key != key || !l->wants_running || !is_on_page(l, b) ||
-            (l->has_after && b->started_ms < l->after_ms) ||
+        if (b->state != BOX_RUNNING || !keys_covers(key, b->key) || !l->wants_running ||
+            !is_on_page(l, b) || (l->has_after && b->started_ms < l->after_ms) ||
             (l->template && strcmp(l->template, b->template) != 0))
             continue;
         int matches = l->metadata ? text_filter_matches(l->metadata, box_get_metadata, b) : 1;

@@ -46,7 +46,7 @@ static const struct handler *find_in_box(struct request *r, const struct route *
 {
     struct box *b = route->kind == ROUTE_TOKEN       ? boxes_find_by_token(route->token)
                     : route->kind == ROUTE_SIGNATURE ? find_signer(r)
-                                                     : boxes_find(route->id, 0);
+                                                     : boxes_find(route->id, NULL);
     if (!b && route->kind == ROUTE_SIGNATURE) {
         request_fail(r, 401, "invalid signature");
         return NULL;

@@ -2,66 +2,269 @@
 #include "server/keys.h"
 
 #include "lib/db/db.h"
+#include "server/json.h"
 #include "server/server.h"
 
-#define KEY_SHOWN 8 /* characters of a key that lists show */
+#include <stdio.h>
 
-static int add(const char *text)
+#define MINUTE_MS 60000
+
+static struct list all = LIST_INIT(all);
+static size_t count;
+
+static void free_key(struct key *k)
 {
-    uint8_t digest[DIGEST_SIZE];
-    char shown[KEY_SHOWN + 1];
-    int r = text_digest(text, strlen(text), digest);
-    if (r < 0)
-        return r;
-    memcpy(shown, text, KEY_SHOWN);
-    shown[KEY_SHOWN] = '\0';
-    return db_run(server.db,
-                  "INSERT OR IGNORE INTO keys (digest, shown, created_ms) VALUES (?, ?, ?)", "bsi",
-                  digest, sizeof(digest), shown, server_wall_ms());
+    list_remove(&k->all);
+    count--;
+    scope_done(&k->scope);
+    free(k);
 }
 
-static int count(int64_t *ret)
+static struct key *new_key(void)
+{
+    struct key *k = calloc(1, sizeof(*k));
+    if (!k)
+        return NULL;
+    list_append(&all, &k->all);
+    count++;
+    return k;
+}
+
+/* ---- finding ---- */
+
+struct key *keys_get(int64_t id)
+{
+    struct key *k;
+    list_for_each(k, &all, all)
+    {
+        if (k->id == id)
+            return k;
+    }
+    return NULL;
+}
+
+struct key *keys_next(const struct key *k)
+{
+    const struct list *next = k ? k->all.next : all.next;
+    return next == &all ? NULL : list_entry((struct list *)next, struct key, all);
+}
+
+static bool has_expired(const struct key *k)
+{
+    return k->scope.expires_ms && k->scope.expires_ms <= server_wall_ms();
+}
+
+/* What is compared is a digest: how long that takes tells nothing of a key. */
+struct key *keys_find(const char *text)
+{
+    uint8_t digest[DIGEST_SIZE];
+    struct key *k;
+    if (!text_is_api_key(text) || text_digest(text, strlen(text), digest) < 0)
+        return NULL;
+    list_for_each(k, &all, all)
+    {
+        if (memcmp(k->digest, digest, DIGEST_SIZE) != 0)
+            continue;
+        if (has_expired(k))
+            return NULL;
+        k->used_ms = server_wall_ms();
+        return k;
+    }
+    return NULL;
+}
+
+static bool is_below(const struct key *k, int64_t below)
+{
+    for (const struct key *at = keys_get(below); at; at = at->parent)
+        if (at == k)
+            return true;
+    return false;
+}
+
+bool keys_covers(const struct key *k, int64_t below)
+{
+    return !k->parent || is_below(k, below);
+}
+
+/* ---- records ---- */
+
+static int record(struct key *k)
+{
+    struct buf scope = BUF_INIT(65536);
+    json_t *object = scope_write(&k->scope);
+    int r = object ? json_write(&scope, object) : -ENOMEM;
+    json_decref(object);
+    if (r == 0)
+        r = db_run(server.db,
+                   "INSERT INTO keys (digest, shown, created_ms, name, parent, scope) "
+                   "VALUES (?, ?, ?, ?, ?, ?)",
+                   "bsisis", k->digest, sizeof(k->digest), k->shown, k->created_ms, k->name,
+                   k->parent ? k->parent->id : (int64_t)0, scope.data);
+    buf_done(&scope);
+    if (r == 0)
+        k->id = db_last_id(server.db);
+    return r;
+}
+
+/* One row; its maker stands before it. */
+static int load(struct db_query *q)
+{
+    const char *why;
+    struct scope widest = SCOPE_ALL;
+    struct key *k = new_key();
+    if (!k)
+        return -ENOMEM;
+    k->id = db_number(q, 0);
+    k->parent = db_number(q, 5) ? keys_get(db_number(q, 5)) : NULL;
+    k->created_ms = db_number(q, 3);
+    snprintf(k->shown, sizeof(k->shown), "%s", db_text(q, 2));
+    snprintf(k->name, sizeof(k->name), "%s", db_text(q, 4));
+    if (db_bytes(q, 1, k->digest, DIGEST_SIZE) != DIGEST_SIZE)
+        return -EUCLEAN;
+    json_t *object = json_loads(db_text(q, 6), 0, NULL);
+    int r = object ? scope_read(object, &widest, &k->scope, &why) : -EUCLEAN;
+    json_decref(object);
+    return r == -EINVAL ? -EUCLEAN : r;
+}
+
+static int load_all(void)
 {
     struct db_query q;
-    int r = db_begin(server.db, &q, "SELECT count(*) FROM keys", "");
+    int r = db_begin(server.db, &q,
+                     "SELECT id, digest, shown, created_ms, name, parent, scope FROM keys "
+                     "ORDER BY id",
+                     "");
     if (r == 0)
         r = db_next(&q);
-    if (r == 1)
-        *ret = db_number(&q, 0);
+    while (r == 1) {
+        r = load(&q);
+        if (r == 0)
+            r = db_next(&q);
+    }
     db_end(&q);
-    return r < 0 ? r : 0;
+    return r;
+}
+
+/* ---- making ---- */
+
+static int add(struct key *k, const char *text)
+{
+    int r = text_digest(text, strlen(text), k->digest);
+    memcpy(k->shown, text, KEY_SHOWN);
+    k->created_ms = server_wall_ms();
+    return r < 0 ? r : record(k);
+}
+
+int keys_make(const struct key *parent, const char *name, struct scope *scope, struct key **ret,
+              char text[API_KEY_SIZE + 1])
+{
+    struct key *k = count < KEYS_MAX ? new_key() : NULL;
+    if (!k) {
+        scope_done(scope);
+        return count < KEYS_MAX ? -ENOMEM : -EAGAIN;
+    }
+    k->parent = parent;
+    k->scope = *scope;
+    snprintf(k->name, sizeof(k->name), "%s", name);
+    int r = text_make_api_key(text);
+    if (r == 0)
+        r = add(k, text);
+    if (r < 0)
+        free_key(k);
+    else
+        *ret = k;
+    return r;
+}
+
+static int add_owners(const char *text)
+{
+    struct key *k = new_key();
+    if (!k)
+        return -ENOMEM;
+    k->scope = SCOPE_ALL;
+    snprintf(k->name, sizeof(k->name), "owner");
+    int r = add(k, text);
+    if (r < 0)
+        free_key(k);
+    return r;
 }
 
 int keys_start(const char *given, char out[API_KEY_SIZE + 1])
 {
-    int64_t keys = 0;
     out[0] = '\0';
+    int r = load_all();
+    if (r < 0)
+        return r;
+    if (given[0] && !text_is_api_key(given))
+        return -EINVAL;
     if (given[0])
-        return text_is_api_key(given) ? add(given) : -EINVAL;
-    int r = count(&keys);
-    if (r == 0 && keys == 0) {
-        r = text_make_api_key(out);
-        if (r == 0)
-            r = add(out);
-    }
+        return keys_find(given) ? 0 : add_owners(given);
+    if (count > 0)
+        return 0;
+    r = text_make_api_key(out);
+    return r < 0 ? r : add_owners(out);
+}
+
+int keys_rename(struct key *k, const char *name)
+{
+    int r = db_run(server.db, "UPDATE keys SET name = ? WHERE id = ?", "si", name, k->id);
+    if (r == 0)
+        snprintf(k->name, sizeof(k->name), "%s", name);
     return r;
 }
 
-int keys_find(const char *text, int64_t *ret)
+static int revoke_one(struct key *k)
 {
-    uint8_t digest[DIGEST_SIZE];
-    struct db_query q;
-    if (!text_is_api_key(text))
-        return 0;
-    int r = text_digest(text, strlen(text), digest);
-    if (r < 0)
-        return r;
-    r = db_begin(server.db, &q, "SELECT id FROM keys WHERE digest = ?", "b", digest,
-                 sizeof(digest));
+    int r = db_run(server.db, "DELETE FROM keys WHERE id = ?", "i", k->id);
     if (r == 0)
-        r = db_next(&q);
-    if (r == 1)
-        *ret = db_number(&q, 0);
-    db_end(&q);
+        free_key(k);
     return r;
+}
+
+/* Those that were made last go first, so that nobody's maker goes before him. */
+int keys_revoke(struct key *k, void (*told)(void *userdata, const struct key *k), void *userdata)
+{
+    for (;;) {
+        struct key *last = k, *at;
+        list_for_each(at, &all, all)
+        {
+            if (at->id > last->id && is_below(k, at->id))
+                last = at;
+        }
+        bool is_own = last == k;
+        told(userdata, last);
+        int r = revoke_one(last);
+        if (r < 0 || is_own)
+            return r;
+    }
+}
+
+/* ---- limits ---- */
+
+static const char *check_one(struct key *k, int64_t (*running)(const struct key *k))
+{
+    const struct scope *s = &k->scope;
+    int64_t minute = server_wall_ms() / MINUTE_MS;
+    if (k->minute != minute) {
+        k->minute = minute;
+        k->made = 0;
+    }
+    if (s->per_minute && k->made >= s->per_minute)
+        return "this key, or one above it, makes no more sandboxes in this minute; try again in "
+               "the next";
+    if (s->sandboxes && running(k) >= s->sandboxes)
+        return "this key, or one above it, has as many sandboxes as it may have; kill some";
+    return NULL;
+}
+
+const char *keys_count_one(struct key *k, int64_t (*running)(const struct key *k))
+{
+    for (struct key *at = k; at; at = (struct key *)at->parent) {
+        const char *why = check_one(at, running);
+        if (why)
+            return why;
+    }
+    for (struct key *at = k; at; at = (struct key *)at->parent)
+        at->made++;
+    return NULL;
 }

@@ -92,7 +92,8 @@ static void add_rule(struct buf *out, const char *action, const json_t *list, bo
         if (is_address(text) != of_addresses)
             continue;
         if (count++ == 0)
-            buf_printf(out, "{\"action\":\"%s\",\"to\":{\"%s\":[", action,
+            buf_printf(out, "{\"id\":\"%s-%s\",\"action\":\"%s\",\"to\":{\"%s\":[", action,
+                       of_addresses ? "addresses" : "names", action,
                        of_addresses ? "cidr" : "domain");
         else
             buf_append_str(out, ",");
@@ -112,6 +113,28 @@ static bool has_names(const json_t *list)
             return true;
     }
     return false;
+}
+
+static bool has_addresses(const json_t *list)
+{
+    size_t i;
+    json_t *item;
+    json_array_foreach((json_t *)list, i, item)
+    {
+        if (is_address(json_string_value(item)))
+            return true;
+    }
+    return false;
+}
+
+/* NULL, or why the key may not give what is listed. */
+static const char *check_ceiling(enum scope_egress most, const json_t *allow)
+{
+    if (most == SCOPE_EGRESS_NONE && json_array_size(allow) > 0)
+        return "this key gives sandboxes no network; leave network.allowOut out";
+    if (most == SCOPE_EGRESS_NAMED && has_addresses(allow))
+        return "this key lets sandboxes reach names only; leave addresses out of network.allowOut";
+    return NULL;
 }
 
 static int write_document(const json_t *allow, const json_t *deny, bool denies_all, struct buf *out)
@@ -146,6 +169,10 @@ int network_compile(const struct network_wish *w, struct buf *policy, const char
         r = check_list(deny, "network.denyOut: give a list of at most 256 networks", ret_why);
     if (r)
         return r;
+    *ret_why = check_ceiling(w->most, allow);
+    if (*ret_why)
+        return 403;
+    bool allows_egress = w->allows_egress && w->most == SCOPE_EGRESS_ANY;
     bool asks_none = w->internet == 0 || lists_everything(deny);
     if (has_names(deny)) {
         *ret_why = "network.denyOut: only addresses and networks can be denied; give those";
@@ -156,5 +183,5 @@ int network_compile(const struct network_wish *w, struct buf *policy, const char
                    "0.0.0.0/0 to denyOut";
         return 400;
     }
-    return write_document(allow, deny, asks_none || !w->allows_egress, policy);
+    return write_document(allow, deny, asks_none || !allows_egress, policy);
 }

@@ -8,12 +8,13 @@
 
 #include "lib/base/buf.h"
 
-#include <jansson.h>
+#include "server/scope.h"
 
 struct network_wish {
-    const json_t *network; /* the object, or NULL */
-    int internet;          /* allow_internet_access: 0, 1; -1: not said */
-    bool allows_egress;    /* the server's default */
+    const json_t *network;  /* the object, or NULL */
+    int internet;           /* allow_internet_access: 0, 1; -1: not said */
+    bool allows_egress;     /* the server's default */
+    enum scope_egress most; /* that the key may give */
 };
 
 /*

@@ -16,6 +16,7 @@
 #include "lib/http/head.h"
 
 struct request;
+struct key;
 
 struct handler {
     uint64_t body_max_bytes; /* more is 413 */
@@ -32,7 +33,7 @@ struct request {
     struct buf body;
     void *state; /* the handler's, to be freed in over() */
     void *box;   /* struct box: the sandbox it is for, or NULL; only valid until ready() returns */
-    int64_t key; /* number of the API key, of the control plane */
+    struct key *key; /* of the control plane; likewise */
 };
 
 /* A field of the answer beside those that are always there; name is a constant, value is copied. */

@@ -26,4 +26,11 @@ static const char *const schema_steps[] = {
     "  key INTEGER,"
     "  sandbox TEXT,"
     "  what TEXT NOT NULL);",
+
+    /* Keys with names and scopes; those that were there are owners' keys. */
+    "ALTER TABLE keys ADD COLUMN name TEXT NOT NULL DEFAULT 'owner';"
+    "ALTER TABLE keys ADD COLUMN parent INTEGER NOT NULL DEFAULT 0;"
+    "ALTER TABLE keys ADD COLUMN scope TEXT NOT NULL DEFAULT "
+    "'{\"egress\":\"any\",\"manageKeys\":true}';"
+    "CREATE INDEX audit_by_sandbox ON audit (sandbox);",
 };

@@ -29,6 +29,8 @@
  *   lifetime_ms=N       required; until it is ended by its keeper, whoever lives
  *   template=...        what image it is made of
  *   policy=JSON         its egress policy: lib/policy; without one there is no network
+ *   memory_mb=N         less than the launcher was started with; likewise:
+ *   cpus_thousandths=N
  *
  * Descriptors that glovebox-server is started with (all others closed):
  *   3  the channel

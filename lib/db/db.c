@@ -196,6 +196,15 @@ int64_t db_number(struct db_query *q, int column)
     return sqlite3_column_int64(q->statement, column);
 }
 
+size_t db_bytes(struct db_query *q, int column, void *ret, size_t size)
+{
+    const void *data = sqlite3_column_blob(q->statement, column);
+    size_t has = (size_t)sqlite3_column_bytes(q->statement, column);
+    if (data)
+        memcpy(ret, data, MIN(size, has));
+    return has;
+}
+
 bool db_is_null(struct db_query *q, int column)
 {
     return sqlite3_column_type(q->statement, column) == SQLITE_NULL;
@@ -212,6 +221,11 @@ int db_run(struct db *db, const char *sql, const char *kinds, ...)
         r = db_next(&q);
     db_end(&q);
     return r < 0 ? r : 0;
+}
+
+int64_t db_last_id(struct db *db)
+{
+    return sqlite3_last_insert_rowid(db->handle);
 }
 
 size_t db_changed(struct db *db)

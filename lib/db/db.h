@@ -54,10 +54,15 @@ void db_end(struct db_query *q);
 /* Of the row: a column. A string is borrowed until the next call for q; "" for NULL. */
 const char *db_text(struct db_query *q, int column);
 int64_t db_number(struct db_query *q, int column);
+/* Copies bytes of a column, at most size; how many it has. */
+size_t db_bytes(struct db_query *q, int column, void *ret, size_t size);
 bool db_is_null(struct db_query *q, int column);
 
 /* A statement without rows. 0 or negative errno. */
 int db_run(struct db *db, const char *sql, const char *kinds, ...);
+
+/* The id of the row that was inserted last. */
+int64_t db_last_id(struct db *db);
 
 /* How many rows the last statement changed. */
 size_t db_changed(struct db *db);

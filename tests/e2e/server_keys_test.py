@@ -1,0 +1,167 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""API keys of glovebox serve: what is made with one is seen with it and with those above it; scopes only narrow."""
+import signal
+import sys
+import time
+
+sys.dont_write_bytecode = True
+from cases import main  # noqa: E402
+from server_client import Served  # noqa: E402
+
+
+class Keys(Served):
+    def make(self, client=None, status=201, name="k", **scope):
+        answer = (client or self.client).ask("POST", "/api-keys", {"name": name, "scope": scope})
+        self.expect_status(answer, status)
+        return self.server.client(answer.json()["key"]) if status == 201 else answer
+
+    def names(self, client):
+        return {b["sandboxID"] for b in client.ask("GET", "/v2/sandboxes").json()}
+
+    def id_of(self, name):
+        return next(k["id"] for k in self.client.ask("GET", "/api-keys").json() if k["name"] == name)
+
+    def test_tenants_do_not_see_each_other(self):
+        one, two = self.make(name="one"), self.make(name="two")
+        first, second = one.create(), two.create()
+        self.assertEqual((self.names(one), self.names(two)), ({first.name}, {second.name}))
+        self.assertEqual(self.names(self.client), {first.name, second.name})
+        for method, path in (("GET", ""), ("DELETE", ""), ("POST", "/timeout"), ("POST", "/connect"), ("POST", "/refreshes"),
+                             ("GET", "/metrics"), ("PUT", "/network")):
+            answer = two.ask(method, f"/sandboxes/{first.name}{path}", {"timeout": 9} if method in ("POST", "PUT") else None)
+            self.expect_status(answer, 404, "doesn't exist")
+        answer = first.ask("POST", "/process.Process/List", {}, {"X-Access-Token": second.token})
+        self.expect_status(answer, 401)
+        self.assertEqual(first.run("/bin/echo", "here").out, b"here\n")
+
+    def test_scopes_only_narrow(self):
+        maker = self.make(manageKeys=True, sandboxes=2, timeout=100, egress="named", templates=["base"],
+                          expiresAt="2099-01-01T00:00:00Z")
+        wider = [{"sandboxes": 3}, {"timeout": 101}, {"egress": "any"}, {"templates": ["code-interpreter-v1"]},
+                 {"expiresAt": "2099-01-01T00:00:01Z"}, {"sandboxes": 0}, {"sandboxes": -1}, {"sandboxes": "1"}, {"sandboxs": 1},
+                 {"templates": []}, {"egress": "all"}, {"expiresAt": "soon"}, {"readOnly": 1}]
+        for scope in wider:
+            with self.subTest(scope):
+                self.expect_status(self.make(maker, 400, **scope), 400, "scope")
+        below = self.make(maker)
+        self.expect_status(self.make(below, 403), 403, "may not make")
+        made = below.ask("POST", "/v2/sandboxes", {"templateID": "base", "timeout": 101})
+        self.expect_status(made, 400, "at most 100 seconds")
+        self.expect_status(below.ask("POST", "/v2/sandboxes", {"templateID": "code-interpreter-v1"}), 403, "not for this key")
+
+    def test_limits_count_with_those_below(self):
+        maker = self.make(manageKeys=True, sandboxes=2)
+        below, other = self.make(maker), self.make(maker, sandboxes=1)
+        box = below.create()
+        other.create()
+        for client in (maker, below, other):
+            self.expect_status(client.ask("POST", "/v2/sandboxes", {"templateID": "base"}), 429, "as many sandboxes")
+        box.kill()
+        self.expect_status(other.ask("POST", "/v2/sandboxes", {"templateID": "base"}), 429)
+        below.create()
+
+    def test_a_rate(self):
+        client = self.make(sandboxesPerMinute=2)
+        answers = [client.ask("POST", "/v2/sandboxes", {"templateID": "base"}).status for _ in range(5)]
+        self.assertLessEqual(answers.count(201), 4)  # a minute may begin between
+        self.assertIn(429, answers)
+
+    def test_a_timeout_that_is_not_given_is_within(self):
+        client = self.make(timeout=50)
+        box = client.create()
+        self.expect_status(client.ask("POST", f"/sandboxes/{box.name}/timeout", {"timeout": 51}), 400)
+        self.expect_status(client.ask("POST", f"/sandboxes/{box.name}/connect", {"timeout": 51}), 400)
+        self.expect_status(client.ask("POST", f"/sandboxes/{box.name}/timeout", {"timeout": 50}), 204)
+
+    def test_memory_of_each(self):
+        client = self.make(memoryMB=300, cpusThousandths=500)
+        box = client.create()
+        sample = client.ask("GET", f"/sandboxes/{box.name}/metrics").json()[0]
+        self.assertEqual(sample["memTotal"], 300 << 20)
+
+    def test_egress(self):
+        none, named = self.make(egress="none"), self.make(egress="named")
+        all_else = {"denyOut": ["0.0.0.0/0"]}
+
+        def wish(client, **network):
+            return client.ask("POST", "/v2/sandboxes", {"templateID": "base", "network": network}).status
+        self.assertEqual(wish(none, allowOut=["example.com"], **all_else), 403)
+        self.assertEqual(wish(named, allowOut=["192.0.2.1"], **all_else), 403)
+        self.assertEqual(wish(named, allowOut=["example.com"], **all_else), 201)
+        self.assertEqual(none.ask("POST", "/sandboxes", {"templateID": "base", "allow_internet_access": True}).status, 201)
+
+    def test_read_only(self):
+        box = self.client.create()
+        client = self.make(name="looks", readOnly=True)
+        self.assertEqual(self.names(client), set())
+        maker = self.make(manageKeys=True)
+        own = maker.create()
+        for method, path in (("POST", "/v2/sandboxes"), ("DELETE", f"/sandboxes/{own.name}"), ("POST", "/api-keys")):
+            self.expect_status(client.ask(method, path, {} if method == "POST" else None), 403, "may only look")
+        self.assertIn("envdAccessToken", self.client.ask("GET", f"/sandboxes/{box.name}").json())
+        self.assertNotIn(box.token.encode(), client.ask("GET", f"/sandboxes/{box.name}").body)
+
+    def test_expiry(self):
+        soon = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(time.time() + 2))
+        client = self.make(expiresAt=soon)
+        self.expect_status(client.ask("GET", "/v2/sandboxes"), 200)
+        time.sleep(2.5)
+        self.expect_status(client.ask("GET", "/v2/sandboxes"), 401, "Invalid API key")
+
+    def test_revoked_with_all_below(self):
+        maker = self.make(name="maker", manageKeys=True)
+        below = self.make(maker, name="below")
+        box = below.create()
+        self.expect_status(maker.ask("DELETE", f"/api-keys/{self.id_of('maker')}"), 400, "doesn't revoke itself")
+        self.expect_status(below.ask("DELETE", f"/api-keys/{self.id_of('maker')}"), 403)
+        self.expect_status(self.client.ask("DELETE", f"/api-keys/{self.id_of('maker')}"), 204)
+        for client in (maker, below):
+            self.expect_status(client.ask("GET", "/v2/sandboxes"), 401)
+        self.assertEqual(self.names(self.client), {box.name})
+        self.server.stop(signal.SIGKILL)
+        self.server.start()
+        self.expect_status(below.ask("GET", "/v2/sandboxes"), 401)
+        self.assertEqual(self.names(self.client), {box.name})
+
+    def test_they_survive(self):
+        client = self.make(name="kept", sandboxes=1, egress="none", readOnly=False)
+        client.create()
+        before = self.client.ask("GET", "/api-keys").json()
+        self.server.stop(signal.SIGKILL)
+        self.server.start()
+        after = self.client.ask("GET", "/api-keys").json()
+        self.assertEqual([k["scope"] for k in after], [k["scope"] for k in before])
+        self.expect_status(client.ask("POST", "/v2/sandboxes", {"templateID": "base"}), 429)
+
+    def test_names_and_audit(self):
+        client = self.make(name="first")
+        number = self.id_of("first")
+        self.expect_status(self.client.ask("PATCH", f"/api-keys/{number}", {"name": "second"}), 204)
+        self.assertEqual(self.id_of("second"), number)
+        self.expect_status(self.client.ask("PATCH", f"/api-keys/{number}", {"name": ""}), 400)
+        self.expect_status(self.client.ask("PATCH", "/api-keys/99999", {"name": "x"}), 404)
+        self.expect_status(self.client.ask("DELETE", "/api-keys/..%2f", None), 404)
+        box = client.create()
+        box.kill()
+        deeds = [(d["what"], d["sandboxID"]) for d in self.client.ask("GET", "/audit").json()]
+        self.assertIn(("made an API key", ""), deeds)
+        self.assertIn(("created", box.name), deeds)
+        self.assertIn(("killed", box.name), deeds)
+        self.expect_status(client.ask("GET", "/audit"), 403)
+        self.assertNotIn(client.key.encode(), self.client.ask("GET", "/api-keys").body)
+
+    def test_no_key_is_kept(self):
+        client = self.make(name="secret")
+        self.server.stop()
+        for name in ("server.db", "server.db-wal"):
+            try:
+                with open(f"{self.server.state}/{name}", "rb") as f:
+                    self.assertNotIn(client.key[4:].encode(), f.read())
+            except FileNotFoundError:
+                pass
+        self.server.start()
+
+
+if __name__ == "__main__":
+    main(sys.modules[__name__])
