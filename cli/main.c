@@ -25,6 +25,7 @@ static const struct verb {
     {"ps", "list the sandboxes that are running", cli_ps, cli_ps_help},
     {"inspect", "what a running sandbox may use, and uses", cli_inspect, cli_inspect_help},
     {"cp", "copy files out of a running sandbox, or into one", cli_cp, cli_cp_help},
+    {"port", "ports on which programs listen, and ways to them", cli_port, cli_port_help},
     {"egress", "what a sandbox was let do on the network, and what not", cli_egress,
      cli_egress_help},
     {"policy", "check, explain, learn and replace network policies", cli_policy, cli_policy_help},

@@ -83,6 +83,21 @@ static int take_name(void *target, const char *value, struct sandbox_error *e)
     return sandbox_spec_set_name(&o->spec, value, e);
 }
 
+static int take_publish(void *target, const char *value, struct sandbox_error *e)
+{
+    struct run_options *o = target;
+    struct port_forward f;
+    int r = cli_parse_forward(value, &f, e);
+    return r < 0 ? r : sandbox_spec_add_publish(&o->spec, &f, e);
+}
+
+static int take_public(void *target, const char *value _unused_, struct sandbox_error *e _unused_)
+{
+    struct run_options *o = target;
+    o->spec.publishes_openly = true;
+    return 0;
+}
+
 /* Standard input is always passed on; the option is there for the fingers. */
 static int take_interactive(void *target _unused_, const char *value _unused_,
                             struct sandbox_error *e _unused_)
@@ -177,6 +192,11 @@ const struct cli_option cli_run_options[] = {
      "who the program is: user (default, uid 1000) or root,\n"
      "which is nothing outside of the sandbox",
      take_user},
+    {"publish", 'p', "[ADDRESS:]PORT:GUESTPORT",
+     "let a port of this machine lead to one on which a\n"
+     "program in the sandbox listens (default: 127.0.0.1)",
+     take_publish},
+    {"public", 0, NULL, "publish where others than this machine can connect", take_public},
     {"hostname", 0, "NAME", "the machine's name in the sandbox", take_hostname},
     EGRESS_OPTIONS,
     LIMIT_OPTIONS,

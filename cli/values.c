@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/values.h"
 
+#include <arpa/inet.h>
 #include <ctype.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -156,6 +157,65 @@ int cli_parse_tmpfs(const char *text, char **ret_path, uint64_t *ret_bytes, stru
         return no_memory(e);
     *ret_path = path;
     *ret_bytes = bytes;
+    return 0;
+}
+
+static bool parse_port(const char *text, size_t size, uint64_t least, uint16_t *ret)
+{
+    char digits[6];
+    const char *at = digits;
+    uint64_t value;
+    if (size == 0 || size >= sizeof(digits))
+        return false;
+    memcpy(digits, text, size);
+    digits[size] = '\0';
+    if (!take_number(&at, &value) || *at || value < least || value > UINT16_MAX)
+        return false;
+    *ret = (uint16_t)value;
+    return true;
+}
+
+static bool parse_address(const char *text, size_t size, struct in6_addr *ret)
+{
+    static const struct in6_addr mapped = {{{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff}}};
+    char name[INET6_ADDRSTRLEN];
+    bool is_v6 = size >= 2 && text[0] == '[' && text[size - 1] == ']';
+    if (is_v6) {
+        text++;
+        size -= 2;
+    }
+    if (size == 0 || size >= sizeof(name))
+        return false;
+    memcpy(name, text, size);
+    name[size] = '\0';
+    if (is_v6)
+        return inet_pton(AF_INET6, name, ret) == 1 && !IN6_IS_ADDR_V4MAPPED(ret);
+    *ret = mapped;
+    return inet_pton(AF_INET, strcmp(name, "localhost") ? name : "127.0.0.1", &ret->s6_addr[12]) ==
+           1;
+}
+
+int cli_parse_forward(const char *text, struct port_forward *ret, struct sandbox_error *e)
+{
+    const char *address = "127.0.0.1", *colon = strrchr(text, ':');
+    const char *guest = colon ? colon + 1 : text, *own = colon ? text : guest;
+    const char *own_end = colon ? colon : guest + strlen(guest);
+    size_t address_size = strlen(address);
+    struct port_forward f;
+    const char *before = colon ? memrchr(text, ':', (size_t)(colon - text)) : NULL;
+    if (before) {
+        address = text;
+        address_size = (size_t)(before - text);
+        own = before + 1;
+    }
+    if (!parse_port(guest, strlen(guest), 1, &f.guest_port) ||
+        !parse_port(own, (size_t)(own_end - own), colon ? 0 : 1, &f.port) ||
+        !parse_address(address, address_size, &f.address))
+        return sandbox_error_set(e, -EINVAL,
+                                 "'%.80s' is no port to forward; write [ADDRESS:]PORT:GUESTPORT, "
+                                 "for example 8080:80 or [::1]:8080:80",
+                                 text);
+    *ret = f;
     return 0;
 }
 

@@ -6,6 +6,7 @@
 #pragma once
 
 #include "sandbox/error.h"
+#include "sandbox/port_forward.h"
 #include "sandbox/strv.h"
 
 #define CLI_TIME_MAX_NS        (366 * 24 * 3600 * NSEC_PER_SEC)
@@ -25,6 +26,12 @@ int cli_parse_mount(const char *text, char **ret_host, char **ret_guest, bool *r
 /* PATH[:SIZE], also PATH:size=SIZE; *ret_bytes is 0 without one. */
 int cli_parse_tmpfs(const char *text, char **ret_path, uint64_t *ret_bytes,
                     struct sandbox_error *e);
+
+/*
+ * GUESTPORT, PORT:GUESTPORT, or ADDRESS:PORT:GUESTPORT with an address of IPv4, one of IPv6 in
+ * brackets, or localhost. Without an address it is 127.0.0.1, without PORT that of GUESTPORT.
+ */
+int cli_parse_forward(const char *text, struct port_forward *ret, struct sandbox_error *e);
 
 /*
  * K=V sets it in env; K alone takes the value of this process's environment, and takes K out when

@@ -44,6 +44,9 @@ void cli_inspect_help(FILE *out);
 int cli_cp(int count, char **words);
 void cli_cp_help(FILE *out);
 
+int cli_port(int count, char **words);
+void cli_port_help(FILE *out);
+
 int cli_egress(int count, char **words);
 void cli_egress_help(FILE *out);
 

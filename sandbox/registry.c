@@ -130,7 +130,7 @@ static bool is_just_made(const struct stat *record)
 static void remove_sockets(int folder, const char *name)
 {
     static const char *const suffixes[] = {SOCKET_FILE_UPDATES, SOCKET_FILE_COPIES,
-                                           SOCKET_FILE_EXECS, SOCKET_FILE_FILES};
+                                           SOCKET_FILE_EXECS, SOCKET_FILE_FILES, SOCKET_FILE_PORTS};
     for (size_t i = 0; i < ARRAY_SIZE(suffixes); i++) {
         char path[REGISTRY_NAME_MAX_BYTES + 16];
         snprintf(path, sizeof(path), ".%s%s", name, suffixes[i]);

@@ -36,6 +36,7 @@ enum watched {
     WATCH_ERRORS_SINK,
     WATCH_LOG,
     WATCH_EXECS,
+    WATCH_PORTS,
     WATCH_UPDATES,
     WATCH_COPIES = WATCH_UPDATES + UPDATES_POLL_MAX,
     WATCH_FILES = WATCH_COPIES + COPIES_POLL_MAX,
@@ -348,6 +349,7 @@ static bool fill_poll_list(struct run *r, struct pollfd *p)
     watch(&p[WATCH_ERRORS_SINK], r->errors.sink.fd, relay_sink_events(&r->errors));
     watch(&p[WATCH_LOG], r->log.source, relay_source_events(&r->log));
     watch(&p[WATCH_EXECS], execs_poll_descriptor(&r->execs), POLLIN);
+    watch(&p[WATCH_PORTS], ports_poll_descriptor(&r->ports), POLLIN);
     updates_fill_poll(&r->updates, &p[WATCH_UPDATES]);
     copies_fill_poll(&r->copies, &p[WATCH_COPIES]);
     files_fill_poll(&r->files, &p[WATCH_FILES]);
@@ -386,7 +388,7 @@ static void wait_for_events(struct run *r, struct pollfd *p)
     int64_t now = now_ns();
     int64_t until =
         earlier(earlier(r->deadline_ns, r->suspend_ns), earlier(r->timeout_ns, r->lifetime_ns));
-    until = earlier(until, execs_deadline(&r->execs));
+    until = earlier(until, earlier(execs_deadline(&r->execs), ports_deadline(&r->ports)));
     if (soon)
         until = earlier(until, now + BACKGROUND_CHECK_MS * NSEC_PER_MSEC);
     if (until) {
@@ -436,6 +438,7 @@ static void run_loop(struct run *r)
         updates_step(&r->updates, &p[WATCH_UPDATES], UPDATES_POLL_MAX);
         copies_step(&r->copies, &p[WATCH_COPIES]);
         files_step(&r->files, &p[WATCH_FILES]);
+        ports_step(&r->ports);
         if (p[WATCH_PIDFD].revents) {
             sandbox_reap(r->sandbox);
             /* The last lines of its log, whose end all wait for. */
@@ -443,6 +446,7 @@ static void run_loop(struct run *r)
             updates_close(&r->updates);
             copies_close(&r->copies);
             files_close(&r->files);
+            ports_close(&r->ports);
             execs_kernel_gone(&r->execs);
             sandbox_gateway_end(&r->sandbox->gateway, SANDBOX_GATEWAY_END_MS);
             set_state(r, GONE, 0);
@@ -534,6 +538,7 @@ static void run_done(struct run *r)
     updates_close(&r->updates);
     copies_close(&r->copies);
     files_close(&r->files);
+    ports_close(&r->ports);
     execs_close(&r->execs, r->outcome->exit_status, sandbox_cause_name(r->outcome->cause),
                 r->outcome->words);
     if (r->is_held_up)
@@ -587,6 +592,8 @@ static int start(struct run *r, struct sandbox_error *e)
     if (error == 0)
         error = scrubber_new(r->spec, &r->scrubber, e);
     if (error == 0)
+        error = ports_publish(&r->ports, r->spec, e);
+    if (error == 0)
         error = sandbox_start(r->spec, &r->place, &r->sandbox, e);
     if (error == -ENOSYS && place_forgo_unified(&r->place))
         error = sandbox_start(r->spec, &r->place, &r->sandbox, e);
@@ -606,6 +613,8 @@ static int start(struct run *r, struct sandbox_error *e)
         error = copies_open(&r->copies, &r->place.registry, r->sandbox, e);
     if (error == 0)
         error = files_open(&r->files, &r->place.registry, r->sandbox, e);
+    if (error == 0)
+        error = ports_open(&r->ports, &r->place.registry, r->sandbox, e);
     if (error == 0) {
         r->execs.scrubber = r->scrubber;
         error = execs_open(&r->execs, &r->place.registry, r->sandbox, r->spec, e);
@@ -654,6 +663,7 @@ int sandbox_run(const struct sandbox_spec *spec, const struct sandbox_io *io,
     copies_init(&r.copies);
     files_init(&r.files);
     execs_init(&r.execs);
+    ports_init(&r.ports);
     r.execs.owner = (struct execs_owner){end_for_question, set_lifetime, &r};
     signals_block(&r.signals);
     int error = place_take(&r.place, spec, e);

@@ -124,6 +124,10 @@ static void on_packet(struct run *r, const struct control_packet *p, const char 
     case CONTROL_EXEC_ENDED:
         execs_take(&r->execs, p, text);
         break;
+    case CONTROL_PORT_ANSWERED:
+    case CONTROL_PORT_LISTED:
+        ports_take(&r->ports, p, text);
+        break;
     case CONTROL_OVER:
         if (!r->has_outcome && r->spec->waits)
             note_over(r, p);
@@ -160,7 +164,7 @@ void run_read_control(struct run *r)
             continue;
         size_t size = u.packet.text_size;
         const char *text = u.bytes + sizeof(u.packet);
-        if (u.packet.type != CONTROL_COPIED)
+        if (u.packet.type != CONTROL_COPIED && u.packet.type != CONTROL_PORT_LISTED)
             text = scrubber_replace(r->scrubber, text, &size);
         u.packet.text_size = (uint32_t)size;
         on_packet(r, &u.packet, text);

@@ -7,6 +7,7 @@
 #include "sandbox/execs.h"
 #include "sandbox/files.h"
 #include "sandbox/notices.h"
+#include "sandbox/ports.h"
 #include "sandbox/run.h"
 #include "sandbox/signals.h"
 
@@ -50,6 +51,7 @@ struct run {
     struct updates updates;
     struct copies copies;
     struct files files;
+    struct ports ports;
     struct execs execs;
 };
 

@@ -13,6 +13,7 @@
 #define SOCKET_FILE_COPIES  "+copy"  /* sandbox/copies.h */
 #define SOCKET_FILE_EXECS   "+exec"  /* sandbox/execs.h */
 #define SOCKET_FILE_FILES   "+files" /* sandbox/files.h */
+#define SOCKET_FILE_PORTS   "+port"  /* sandbox/ports.h */
 
 int socket_file_listen_as(const struct registry *r, const char *suffix, int backlog);
 int socket_file_connect_as(const struct registry *r, const char *name, const char *suffix);

@@ -5,6 +5,7 @@
 #include "lib/base/gateway.h"
 #include "lib/base/trust.h"
 #include "lib/seal/report.h"
+#include "sandbox/port_messages.h"
 #include "sandbox/secrets.h"
 
 #include <ctype.h>
@@ -60,6 +61,7 @@ void sandbox_spec_done(struct sandbox_spec *s)
     for (size_t i = 0; i < s->mount_count; i++)
         mount_done(&s->mounts[i]);
     free(s->mounts);
+    free(s->publish);
     *s = (struct sandbox_spec){0};
 }
 
@@ -275,6 +277,20 @@ int sandbox_spec_add_mount(struct sandbox_spec *s, const char *host, const char 
     if (r < 0)
         return r;
     place = absolute = NULL; /* taken */
+    return 0;
+}
+
+int sandbox_spec_add_publish(struct sandbox_spec *s, const struct port_forward *f,
+                             struct sandbox_error *e)
+{
+    if (s->publish_count >= PORT_PUBLISHED_MAX)
+        return sandbox_error_set(e, -E2BIG, "there are more than %d; leave some out",
+                                 PORT_PUBLISHED_MAX);
+    struct port_forward *more = realloc(s->publish, (s->publish_count + 1) * sizeof(*more));
+    if (!more)
+        return sandbox_error_set(e, -ENOMEM, "out of memory; free some and try again");
+    s->publish = more;
+    s->publish[s->publish_count++] = *f;
     return 0;
 }
 

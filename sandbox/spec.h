@@ -12,6 +12,7 @@
 #include "lib/base/buf.h"
 #include "sandbox/error.h"
 #include "sandbox/limit_table.h"
+#include "sandbox/port_forward.h"
 #include "sandbox/strv.h"
 #include "sandbox/trust.h"
 
@@ -45,14 +46,17 @@ struct sandbox_spec {
     bool trace;
     char *policy;                    /* the egress policy, a document; NULL: there is no network */
     struct sandbox_secrets *secrets; /* of the policy, loaded: secrets.h; NULL: none */
-    struct strv exempt;          /* networks that the operator exempts from the policy's floor */
-    char *egress_log;            /* file to append the gateway's decisions to, or NULL */
-    char policy_words[96];       /* "deny by default, 3 rules" */
-    char *known_hosts;           /* of a policy that has keys for SSH; NULL: it has none */
-    bool installs_ca;            /* the policy lets its programs trust the gateway's authority */
-    const struct sandbox_ca *ca; /* the authority that they trust, borrowed, or NULL */
-    bool waits;                  /* there is no main program: args are empty, others come */
-    bool null_input;             /* standard input is the sandbox's own /dev/null */
+    struct strv exempt;           /* networks that the operator exempts from the policy's floor */
+    char *egress_log;             /* file to append the gateway's decisions to, or NULL */
+    char policy_words[96];        /* "deny by default, 3 rules" */
+    char *known_hosts;            /* of a policy that has keys for SSH; NULL: it has none */
+    bool installs_ca;             /* the policy lets its programs trust the gateway's authority */
+    const struct sandbox_ca *ca;  /* the authority that they trust, borrowed, or NULL */
+    struct port_forward *publish; /* ports of the machine that lead to programs' */
+    size_t publish_count;
+    bool publishes_openly; /* also where others than this machine can connect */
+    bool waits;            /* there is no main program: args are empty, others come */
+    bool null_input;       /* standard input is the sandbox's own /dev/null */
     bool join_output; /* standard output and error are one stream, in the order of the writes */
 };
 
@@ -74,6 +78,10 @@ int sandbox_spec_add_mount(struct sandbox_spec *s, const char *host, const char 
                            bool read_only, struct sandbox_error *e);
 int sandbox_spec_add_tmpfs(struct sandbox_spec *s, const char *path, uint64_t bytes,
                            struct sandbox_error *e);
+
+/* f->guest_port of the sandbox is to be had at f->port. */
+int sandbox_spec_add_publish(struct sandbox_spec *s, const struct port_forward *f,
+                             struct sandbox_error *e);
 
 /* A policy document of size bytes, all of which the gateway can do: egress.h. */
 int sandbox_spec_set_policy(struct sandbox_spec *s, const char *json, size_t size,

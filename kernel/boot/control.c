@@ -5,6 +5,7 @@
 #include "kernel/boot/copy.h"
 #include "kernel/boot/files/files.h"
 #include "kernel/boot/loop.h"
+#include "kernel/boot/ports.h"
 #include "kernel/core/kernel.h"
 #include "kernel/core/timer.h"
 #include "kernel/core/traffic.h"
@@ -277,6 +278,18 @@ static void take_packet(const struct control_packet *p, const char *text, struct
             files_admit(fds[0], fds[1]);
             fds[0] = fds[1] = HOSTFD_NONE;
         }
+        break;
+    case CONTROL_PORT_CONNECT:
+        if (fd_count == 1) {
+            ports_connect(p, fds[0]);
+            fds[0] = HOSTFD_NONE;
+        }
+        break;
+    case CONTROL_PORT_CUT:
+        ports_cut(p);
+        break;
+    case CONTROL_PORT_LIST:
+        ports_list(p);
         break;
     }
 }

@@ -10,6 +10,7 @@
 #include "kernel/boot/init.h"
 #include "kernel/boot/jail.h"
 #include "kernel/boot/loop.h"
+#include "kernel/boot/ports.h"
 #include "kernel/boot/program.h"
 #include "kernel/boot/spec.h"
 #include "kernel/boot/tree.h"
@@ -217,6 +218,7 @@ int main(void)
     budget_start();
     throttle_start();
     files_start(spec.user);
+    ports_start();
     r = program_start(&spec, &error);
     if (r < 0)
         fail(-r, error.text);

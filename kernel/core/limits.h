@@ -56,7 +56,8 @@
 #define LIMIT_SOCKET_BUFFER  (4 << 20)   /* of one: net.core.wmem_max, rmem_max */
 #define LIMIT_SOCKET_BACKLOG 4096        /* of one: net.core.somaxconn */
 #define LIMIT_AGENTS         16          /* ECONNRESET; connections to the agent of SSH */
-/* Connections out of the sandbox and requests to the gateway: lib/base/gateway.h. */
+/* Connections out of the sandbox and requests to the gateway: lib/base/gateway.h; connections from
+ * outside: lib/base/ports.h. */
 #define LIMIT_FILES_IN_FLIGHT 65536 /* ETOOMANYREFS; SCM_RIGHTS that nobody has received yet */
 
 /* ---- System V IPC ---- */

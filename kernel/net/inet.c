@@ -215,6 +215,7 @@ void inet_describe(struct inet_socket *i, struct net_socket_info *info)
     info->local_port = i->local.port;
     info->remote = i->remote.address;
     info->remote_port = i->remote.port;
+    info->v6_only = i->v6_only;
 }
 
 void inet_done(struct socket *s)

@@ -105,6 +105,15 @@ bool inet_connection_exists(const struct inet_socket *i);
 struct inet_socket *inet_find_receiver(int type, const struct inet_endpoint *source,
                                        const struct inet_endpoint *destination);
 
+/* Who listens on a TCP port, by whatever address: that of 127.0.0.1 rather than that of ::1. NULL:
+ * nobody. */
+struct inet_socket *inet_find_listener(uint16_t number, uint16_t source_port);
+/*
+ * A TCP port from which nobody sends, and which is no other end, at this address, of the listener's
+ * connections either. 0: none.
+ */
+uint16_t inet_unused_port(const struct inet_socket *listener, const struct in6_addr *address);
+
 /* ---- options: inet_option.c ---- */
 
 int inet_set_option(struct socket *s, int level, int name, const struct socket_option *o);

@@ -209,3 +209,42 @@ struct inet_socket *inet_find_receiver(int type, const struct inet_endpoint *sou
     }
     return best;
 }
+
+struct inet_socket *inet_find_listener(uint16_t number, uint16_t source_port)
+{
+    const struct in6_addr *const loopbacks[] = {&inet_loopback4, &in6addr_loopback};
+    const struct inet_port *port = map_get(&tcp_ports, number);
+    struct inet_socket *i;
+    for (size_t n = 0; n < ARRAY_SIZE(loopbacks); n++) {
+        const struct inet_endpoint from = {*loopbacks[n], source_port},
+                                   to = {*loopbacks[n], number};
+        i = inet_find_receiver(SOCK_STREAM, &from, &to);
+        if (i)
+            return i;
+    }
+    if (!port)
+        return NULL;
+    list_for_each(i, &port->sockets, port_link) if (i->socket.state == SOCKET_LISTENING) return i;
+    return NULL;
+}
+
+static bool is_other_end(const struct inet_port *port, const struct inet_endpoint *e)
+{
+    const struct inet_socket *i;
+    list_for_each(i, &port->sockets, port_link) if (inet_is_same(&i->remote, e)) return true;
+    return false;
+}
+
+uint16_t inet_unused_port(const struct inet_socket *listener, const struct in6_addr *address)
+{
+    uint32_t start;
+    kernel_random(&start, sizeof(start));
+    for (uint32_t n = 0; n < EPHEMERAL_COUNT; n++) {
+        uint16_t number =
+            (uint16_t)(EPHEMERAL_FIRST + (start % EPHEMERAL_COUNT + n) % EPHEMERAL_COUNT);
+        const struct inet_endpoint e = {*address, number};
+        if (!map_get(&tcp_ports, number) && !is_other_end(listener->port, &e))
+            return number;
+    }
+    return 0;
+}

@@ -2,7 +2,8 @@
 /*
  * Sockets, as the other rooms see them. A sandbox has no network: every socket is a data structure
  * of this process. AF_UNIX, TCP and UDP over the loopback addresses, and the route dumps of
- * netlink; what leads outside is made by the gateway (outbound.h, udp_outside.h).
+ * netlink; what leads outside is made by the gateway (outbound.h,
+ * udp_outside.h), what comes from there by the starter (inbound.h).
  *
  * The loopback addresses are 127.0.0.0/8 and ::1; 0.0.0.0 and :: stand for them where a connection
  * goes. All other destinations are unreachable at once without a gateway. 127.0.0.53 port 53
@@ -37,7 +38,8 @@ struct net_socket_info {
     uid_t uid;
     size_t refs;
     int state; /* enum net_tcp_state; AF_UNIX: SS_UNCONNECTED 1, SS_CONNECTED 3 */
-    bool listening;
+    pid_t pid; /* who made it */
+    bool listening, v6_only;
     struct in6_addr local, remote;
     uint16_t local_port, remote_port; /* host order */
     size_t rx_bytes, tx_bytes;        /* a listener: connections waiting, backlog */

@@ -351,6 +351,7 @@ void net_for_each_socket(void (*visit)(void *context, const struct net_socket_in
             .ino = s->ino,
             .uid = s->uid,
             .refs = s->refs,
+            .pid = s->owner.pid,
             .listening = s->state == SOCKET_LISTENING,
             .rx_bytes = s->state == SOCKET_LISTENING ? s->accept_count : s->receive.bytes,
             .tx_bytes = s->state == SOCKET_LISTENING ? s->backlog : s->send_used,

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kernel/net/tcp.h"
 
+#include "kernel/net/inbound.h"
 #include "kernel/net/outbound.h"
+#include "kernel/net/wire.h"
 
 #include <linux/sockios.h>
 #include <netinet/tcp.h>
@@ -79,26 +81,38 @@ static void send_fin(struct tcp_socket *t)
 
 /* ---- listening ---- */
 
-static bool has_place(const struct socket *listener)
+bool tcp_has_place(const struct tcp_socket *listener)
 {
-    return listener->accept_count <= listener->backlog;
+    const struct socket *s = &listener->inet.socket;
+    return s->accept_count <= s->backlog;
 }
 
-/* Both ends of a connection, the listener's in its queue. */
-static int establish(struct tcp_socket *client, struct tcp_socket *listener)
+int tcp_accept_new(struct tcp_socket *listener, const struct inet_endpoint *local,
+                   const struct inet_endpoint *remote, struct tcp_socket **ret)
 {
     struct tcp_socket *server = tcp_new(tcp_socket(listener)->family);
     if (!server)
         return socket_new_error(-ENOBUFS);
     struct inet_socket *i = &server->inet;
     socket_inherit(&i->socket, tcp_socket(listener));
-    i->local = client->inet.remote;
-    i->remote = client->inet.local;
+    i->local = *local;
+    i->remote = *remote;
     if (inet_inherit_options(i, &listener->inet) < 0) {
         socket_release(&i->socket);
         return -ENOBUFS;
     }
     inet_join_port(i, listener->inet.port);
+    *ret = server;
+    return 0;
+}
+
+/* Both ends of a connection, the listener's in its queue. */
+static int establish(struct tcp_socket *client, struct tcp_socket *listener)
+{
+    struct tcp_socket *server;
+    int r = tcp_accept_new(listener, &client->inet.remote, &client->inet.local, &server);
+    if (r < 0)
+        return r;
     server->peer = tcp_of(socket_get(tcp_socket(client)));
     client->peer = tcp_of(socket_get(tcp_socket(server)));
     tcp_socket(server)->state = tcp_socket(client)->state = SOCKET_CONNECTED;
@@ -121,7 +135,7 @@ void tcp_refuse(struct tcp_socket *t, int error)
 static void admit_pending(struct tcp_socket *listener)
 {
     struct tcp_socket *client;
-    while (has_place(tcp_socket(listener)) &&
+    while (tcp_has_place(listener) &&
            (client = list_first(&listener->pending, struct tcp_socket, pending_link))) {
         list_remove(&client->pending_link);
         if (establish(client, listener) < 0)
@@ -129,6 +143,7 @@ static void admit_pending(struct tcp_socket *listener)
         else
             socket_wake(tcp_socket(client), SOCKET_CHANGED);
     }
+    inbound_admit(listener);
 }
 
 int tcp_listen(struct socket *s, struct thread *thread, int backlog)
@@ -173,6 +188,7 @@ static void drop_connection(struct tcp_socket *t)
 {
     if (t->peer)
         tcp_receive_reset(t->peer);
+    wire_end(t, true);
     t->fin_sent = true;
     socket_release(tcp_socket(t));
 }
@@ -186,6 +202,7 @@ static void stop_listening(struct tcp_socket *t)
         drop_connection(tcp_of(connection));
     while ((client = list_first(&t->pending, struct tcp_socket, pending_link)))
         tcp_refuse(client, ECONNREFUSED);
+    inbound_refuse(t);
 }
 
 /* ---- connecting ---- */
@@ -221,7 +238,7 @@ static int reach(struct tcp_socket *t, const struct thread *thread)
     int r = find_listener(t, &listener);
     if (r < 0)
         return r;
-    if (has_place(tcp_socket(listener)))
+    if (tcp_has_place(listener))
         return establish(t, listener);
     s->state = SOCKET_CONNECTING;
     list_append(&listener->pending, &t->pending_link);
@@ -268,7 +285,7 @@ static int disconnect(struct tcp_socket *t)
     bool was_connected = s->state == SOCKET_CONNECTED && !tcp_is_closed(t);
     if (s->state == SOCKET_LISTENING)
         stop_listening(t);
-    outbound_end(t, true);
+    wire_end(t, true);
     if (t->peer) {
         tcp_receive_reset(t->peer);
         /* This socket can be connected anew: the old peer must not take it for its own any more. */
@@ -490,7 +507,7 @@ static void tcp_release(struct socket *s)
     struct tcp_socket *t = tcp_of(s);
     bool abort = s->receive.count > 0 || (s->linger && s->linger_seconds == 0);
     list_remove(&t->pending_link);
-    outbound_end(t, true);
+    wire_end(t, true);
     if (s->state == SOCKET_LISTENING)
         stop_listening(t);
     if (t->peer && abort)

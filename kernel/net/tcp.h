@@ -21,13 +21,13 @@
 #include "kernel/net/resolver.h"
 
 struct tcp_service;
-struct outbound;
+struct wire;
 
 struct tcp_socket {
     struct inet_socket inet;
     struct tcp_socket *peer;     /* counted; NULL: never connected, or let go */
     struct tcp_service *service; /* instead of a peer: the resolver */
-    struct outbound *outbound;   /* likewise: a connection out of the sandbox, or the wish for it */
+    struct wire *wire;           /* likewise: a connection that leads outside, or the wish for it */
     bool fin_sent, fin_received, reset, connect_open;
     struct list pending, pending_link;
 
@@ -63,6 +63,15 @@ void tcp_receive_fin(struct tcp_socket *t);
  */
 size_t tcp_room(struct tcp_socket *t);
 bool tcp_is_writable(struct tcp_socket *t);
+
+/* A listener's queue can take one more. */
+bool tcp_has_place(const struct tcp_socket *listener);
+/*
+ * The listener's end of a connection between these two: not connected yet, not in the queue. 0, or
+ * -ENFILE, -ENOBUFS.
+ */
+int tcp_accept_new(struct tcp_socket *listener, const struct inet_endpoint *local,
+                   const struct inet_endpoint *remote, struct tcp_socket **ret);
 
 /* Operations that other kinds of connection share with this one. */
 int tcp_connect(struct socket *s, struct thread *thread, const struct net_address *a, bool wait,

@@ -104,6 +104,18 @@ enum control_type {
     /* starter -> kernel */
     CONTROL_FILES, /* somebody works with files: with two descriptors, his socket and his memory,
                       see lib/base/files.h */
+    CONTROL_PORT_CONNECT, /* somebody wants to speak to a program that listens: value is a number
+                             for it, never used before, reason is the port, status who asks for it,
+                             wall_ns how long it may wait; with a descriptor, his connection:
+                             kernel/net/inbound.h */
+    CONTROL_PORT_CUT,     /* value: who asks for no more; all that he has is cut off */
+    CONTROL_PORT_LIST,    /* value is a number, likewise: who listens? */
+    /* kernel -> starter */
+    CONTROL_PORT_ANSWERED, /* value is the number of a PORT_CONNECT; status: 0 or a positive errno
+                            */
+    CONTROL_PORT_LISTED,   /* of a PORT_LIST: text are records, struct ports_listener of
+                              lib/base/ports.h, in the order of their making; status is 1 when some
+                              are left out */
 };
 
 /* Programs at once that came by CONTROL_EXEC. */

@@ -234,3 +234,55 @@ TEST(environment_files_that_are_refused)
     free(huge);
     strv_done(&env);
 }
+
+/* "ADDRESS:PORT GUESTPORT", or what is wrong. */
+static const char *forward_of(const char *text)
+{
+    static char line[PORT_FORWARD_TEXT_MAX + 8];
+    struct port_forward f;
+    if (cli_parse_forward(text, &f, &error) < 0) {
+        EXPECT_TRUE(strchr(error.text, ';') != NULL);
+        return "refused";
+    }
+    port_forward_format(&f.address, f.port, line);
+    snprintf(line + strlen(line), 8, " %u", f.guest_port);
+    return line;
+}
+
+TEST(ports_to_forward)
+{
+    EXPECT_STR(forward_of("80"), "127.0.0.1:80 80");
+    EXPECT_STR(forward_of("8080:80"), "127.0.0.1:8080 80");
+    EXPECT_STR(forward_of("0:65535"), "127.0.0.1:0 65535");
+    EXPECT_STR(forward_of("192.0.2.1:8080:80"), "192.0.2.1:8080 80");
+    EXPECT_STR(forward_of("localhost:8080:80"), "127.0.0.1:8080 80");
+    EXPECT_STR(forward_of("[::1]:8080:80"), "[::1]:8080 80");
+    EXPECT_STR(forward_of("[2001:DB8::0:1]:1:2"), "[2001:db8::1]:1 2");
+}
+
+TEST(nonsense_is_no_port_to_forward)
+{
+    static const char *const bad[] = {"",
+                                      ":",
+                                      "::",
+                                      ":80",
+                                      "80:",
+                                      "0",
+                                      "65536",
+                                      "000080",
+                                      "8080:0",
+                                      "-1",
+                                      "80 ",
+                                      "1:2:3:4",
+                                      "::1:80:80",
+                                      "[::1:80:80",
+                                      "::1]:80:80",
+                                      "[]:80:80",
+                                      "[127.0.0.1]:80:80",
+                                      "[::ffff:127.0.0.1]:80:80",
+                                      "127.1:80:80",
+                                      "host:80:80",
+                                      "80:80/udp"};
+    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+        EXPECT_STR(forward_of(bad[i]), "refused");
+}
