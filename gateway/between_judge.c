@@ -18,6 +18,10 @@ static void close_softly(struct between *b)
     between_run(b);
 }
 
+/* Settings, without which a server says nothing, and GOAWAY(HTTP_1_1_REQUIRED). */
+static const uint8_t use_http_1_1[] = {0, 0, 0, 4, 0, 0, 0, 0, 0, 0, 0, 8, 7,
+                                       0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 13};
+
 static void deny(struct between *b, const struct policy_verdict *v)
 {
     struct log_entry e = flow_log_entry(b->flow, "connect");
@@ -27,6 +31,11 @@ static void deny(struct between *b, const struct policy_verdict *v)
     e.reason = hides_name ? "ech" : v->reason;
     log_write(&e);
     log_denial(&e, v->words ? v->words : "this needs to look into the connection");
+    if (b->flight.kind == FLIGHT_HTTP2 && b->guest_rx == 0) {
+        buf_append(&b->to_guest, use_http_1_1, sizeof(use_http_1_1));
+        close_softly(b);
+        return;
+    }
     if (b->flight.kind != FLIGHT_TLS && b->flight.kind != FLIGHT_TLS_BROKEN) {
         flow_cut(b->flow);
         return;
@@ -301,6 +310,36 @@ static void refuse_unreadable(const struct flow *f, struct policy_verdict *v)
     snprintf(v->reason, sizeof(v->reason), "malformed");
 }
 
+/* Whether its requests could be allowed, if they were such as can be read here. */
+static bool waits_for_requests(const struct flow *f)
+{
+    struct policy_verdict v;
+    struct policy_flow flow = f->evidence;
+    flow.authority.state = flow.request.state = POLICY_NAME_PENDING;
+    policy_judge(gateway.policy, &gateway.operator, & flow, &v);
+    return v.action != POLICY_DENY;
+}
+
+/*
+ * HTTP/2 in the clear has requests that nobody reads here. Where a name allows they could be for
+ * another host of the server's, which for those of HTTP/1 is looked at; a rule may say that what it
+ * allows is none of HTTP's.
+ */
+static void refuse_clear_http2(const struct between *b, struct policy_verdict *v)
+{
+    const struct flow *f = b->flow;
+    bool is_raw = v->rule >= 0 && gateway.document->rules[v->rule].is_raw;
+    bool passes = v->would_deny || !v->name || is_raw;
+    if (b->flight.kind != FLIGHT_HTTP2 ||
+        (v->action == POLICY_ALLOW ? passes : !waits_for_requests(f)))
+        return;
+    v->action = POLICY_DENY;
+    v->cause = POLICY_CAUSE_MALFORMED;
+    v->words = "HTTP/2 without TLS is not read, so nobody knows what it asks for; use TLS, or "
+               "HTTP/1.1";
+    snprintf(v->reason, sizeof(v->reason), "http2_clear");
+}
+
 /* Of what is not looked into any further. */
 static void judge_once(struct between *b)
 {
@@ -313,6 +352,7 @@ static void judge_once(struct between *b)
         strcmp(v.name, f->name) != 0)
         conflict(&v);
     refuse_unreadable(f, &v);
+    refuse_clear_http2(b, &v);
     if (v.action != POLICY_ALLOW) {
         deny(b, &v);
     } else if (is_for_postgres(f, &v)) {

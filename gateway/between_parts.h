@@ -26,7 +26,7 @@ struct between {
     bool has_open_line;
     struct relay *relay; /* of RELAYING */
     struct buf to_guest, to_peer;
-    size_t held_bytes; /* of what waits, after its last run */
+    size_t held_bytes;                     /* of what waits, after its last run */
     bool guest_ended, peer_ended;          /* said their last */
     bool guest_is_empty, peer_is_empty;    /* a read was short, in this run */
     bool told_guest_end, told_peer_end;    /* heard that from us */

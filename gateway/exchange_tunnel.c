@@ -56,7 +56,8 @@ static void judge(struct exchange *x)
     struct decision d = {.rule = -1};
     struct policy_name name = name_of(x->flight, &host);
     x->request_ns = 0;
-    if (x->flight->kind == FLIGHT_HTTP && !gateway.document->is_audit) {
+    bool is_request = x->flight->kind == FLIGHT_HTTP || x->flight->kind == FLIGHT_HTTP2;
+    if (is_request && !gateway.document->is_audit) {
         cut(x, "connect");
         return;
     }

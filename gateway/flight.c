@@ -62,14 +62,20 @@ static bool has_word(const char *line, size_t size, const char *word)
     return false;
 }
 
+/* Nothing that is read as HTTP/1. */
+static bool is_preface(const char *line, size_t size)
+{
+    static const char preface[] = "PRI * HTTP/2.0";
+    return size >= sizeof(preface) - 1 && size <= sizeof(preface) &&
+           !memcmp(line, preface, sizeof(preface) - 1) &&
+           (size < sizeof(preface) || line[size - 1] == '\r');
+}
+
 /* Any version, and the protocols that servers of HTTP (Node's) read in the same way. */
 static bool has_version(const char *line, size_t size)
 {
-    static const char preface[] = "PRI * HTTP/2.0"; /* nothing that is read as HTTP/1 */
-    bool is_preface = size <= sizeof(preface) && !memcmp(line, preface, sizeof(preface) - 1) &&
-                      (size < sizeof(preface) || line[size - 1] == '\r');
-    return !is_preface && (has_word(line, size, "HTTP/") || has_word(line, size, "RTSP/") ||
-                           has_word(line, size, "ICE/"));
+    return has_word(line, size, "HTTP/") || has_word(line, size, "RTSP/") ||
+           has_word(line, size, "ICE/");
 }
 
 /* Of a method and a target alone, which is HTTP/0.9; some read fields behind it, too. */
@@ -113,6 +119,8 @@ static enum flight_kind look_at_line(struct flight *f, const char *line, size_t 
     if (!end)
         return size > HTTP_LINE_MAX_BYTES ? FLIGHT_HTTP : FLIGHT_MORE;
     size = (size_t)(end - line);
+    if (is_preface(line, size))
+        return FLIGHT_HTTP2;
     return has_version(line, size) || is_simple(line, method_size, size) ? FLIGHT_HTTP
                                                                          : FLIGHT_OTHER;
 }

@@ -15,6 +15,7 @@ enum flight_kind {
     FLIGHT_TLS,        /* see hello */
     FLIGHT_TLS_BROKEN, /* begins as TLS, and can't be read */
     FLIGHT_HTTP,       /* a request line of HTTP/1 */
+    FLIGHT_HTTP2,      /* that with which HTTP/2 begins (RFC 9113, 3.4) */
     FLIGHT_OTHER,      /* another protocol, or the end without a byte */
 };
 

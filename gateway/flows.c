@@ -523,8 +523,8 @@ static void make_room(void)
         struct flow *f, *worst = NULL;
         list_for_each(f, &flows, link)
         {
-            if (f->between && (!worst || between_held_bytes(f->between) >
-                                             between_held_bytes(worst->between)))
+            if (f->between &&
+                (!worst || between_held_bytes(f->between) > between_held_bytes(worst->between)))
                 worst = f;
         }
         if (!worst)

@@ -185,8 +185,7 @@ static size_t take(struct h2 *h, struct h2_side *side, const char *data, size_t 
            (taken < size || side->is_paused)) {
         const char *from = taken < size ? data + taken : "";
         side->is_paused = false;
-        ssize_t n =
-            nghttp2_session_mem_recv(side->session, (const uint8_t *)from, size - taken);
+        ssize_t n = nghttp2_session_mem_recv(side->session, (const uint8_t *)from, size - taken);
         if (n < 0)
             session_failed(h, side, n);
         taken = n >= 0 && side->is_paused ? taken + (size_t)n : size;

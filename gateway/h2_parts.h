@@ -96,9 +96,9 @@ struct h2 {
     struct list streams;
     size_t stream_count;
     size_t request_bytes, response_bytes; /* of all streams */
-    int64_t active_ns; /* a stream began or ended */
-    bool has_heard;    /* the server has said something */
-    bool is_lost;      /* there is no server; each request is told why: */
+    int64_t active_ns;                    /* a stream began or ended */
+    bool has_heard;                       /* the server has said something */
+    bool is_lost;                         /* there is no server; each request is told why: */
     char lost_reason[POLICY_REASON_MAX_BYTES], lost_words[256];
     enum exchange_end guest_end, server_end;
 };

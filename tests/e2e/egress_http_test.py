@@ -172,6 +172,19 @@ print(json.dumps([in_pieces("FROB", [head]), in_pieces("FROB x", [":80 HT", "TP/
         self.assertEqual(found, [[200], [400], [400], [400], [505]])
         self.assertEqual(len(self.came_in()["requests"]), 1)
 
+    def test_c10_c24_http2_without_tls(self):
+        """Its requests are not read: where a name allows, they could be for another host of the server's."""
+        code = "[ord(c) for c in talk(b'PRI * HTTP/2.0\\r\\n\\r\\nSM\\r\\n\\r\\n', False, '%s')]"
+        denied = [0, 0, 0, 4, 0, 0, 0, 0, 0, 0, 0, 8, 7, *[0] * 12, 13]  # SETTINGS, GOAWAY(HTTP_1_1_REQUIRED)
+        name = "api.good.test"
+        for host, rule, is_denied in ((name, domain(name, ports=[80]), True), (name, domain(name, http={"method": ["GET"]}), True),
+                                      (name, domain(name, ports=[80], l7="raw"), False), (GOOD, cidr(f"{GOOD}/32", ports=[80]), False)):
+            with self.subTest(rule):
+                found = self.inside(code % host, *self.policy(rule))
+                reason = self.decisions("connect")[-1]["reason"]
+                self.assertEqual((found == denied, reason == "http2_clear"), (is_denied, is_denied), (found, reason))
+                self.assertEqual(self.came_in()["requests"], [])
+
     def test_c25_connect_to_a_host_that_is_a_proxy(self):
         connect = "'CONNECT evil.test:80 HTTP/1.1\\r\\nHost: evil.test:80\\r\\n\\r\\n'"
         code = f"[codes({connect}, False, 'proxy.test', 3128), codes({connect}), codes(get('http://evil.test/'), False, 'proxy.test', 3128)]"

@@ -62,13 +62,24 @@ TEST(what_a_lenient_server_takes_for_a_request_is_one)
     expect("\r\n\r\n\r\n\r\n\r\n\r\n\r\n\r\n\n\n\r\rGET / HTTP/1.1\r\n", FLIGHT_HTTP);
 }
 
+TEST(C10_http2_without_tls)
+{
+    expect("PRI * HTTP/2.0\r\n", FLIGHT_HTTP2);
+    expect("PRI * HTTP/2.0\n", FLIGHT_HTTP2);
+    expect("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", FLIGHT_HTTP2);
+    /* To a server of HTTP/1 these are requests. */
+    expect("PRI * HTTP/2.0x\r\n", FLIGHT_HTTP);
+    expect("PRI / HTTP/2.0\r\n", FLIGHT_HTTP);
+    expect("PRI * HTTP/1.1\r\n", FLIGHT_HTTP);
+    expect("pri * HTTP/2.0\r\n", FLIGHT_HTTP);
+}
+
 TEST(other_protocols_are_known_at_once)
 {
     expect("SSH-2.0-OpenSSH_9.2\r\n", FLIGHT_OTHER);
     expect("hello", FLIGHT_OTHER);
     expect("*1\r\n$4\r\nPING\r\n", FLIGHT_OTHER);
     expect("EHLO there\r\n", FLIGHT_OTHER);
-    expect("PRI * HTTP/2.0\r\n", FLIGHT_OTHER);
     expect("get /of/memcached\r\n", FLIGHT_OTHER);
     expect("SET key value\r\n", FLIGHT_OTHER);
     expect("GET key\r\n", FLIGHT_OTHER);

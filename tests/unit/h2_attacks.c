@@ -295,7 +295,8 @@ TEST(H3_responses_of_many_fields)
     guest.is_deaf = true;
     for (int n = 0; n < H2_STREAMS_MAX; n++)
         for (int i = 0; i < 15; i++)
-            say_interim(2 * n + 1, i < 13 ? many_fields(":status: 103\n", "x-a: ") : ":status: 102\n");
+            say_interim(2 * n + 1,
+                        i < 13 ? many_fields(":status: 103\n", "x-a: ") : ":status: 102\n");
     for (int n = 0; n < H2_STREAMS_MAX; n++)
         reply(2 * n + 1, ":status: 204\n", NULL, NULL);
     run();
