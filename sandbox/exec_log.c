@@ -8,6 +8,12 @@
 /* Pieces are half empty where streams take turns. One more than there is room for is kept. */
 #define MEMORY_MAX_BYTES   (2 * (size_t)EXEC_KEPT_BYTES)
 #define MEMORY_SLACK_BYTES (128 * 1024)
+/*
+ * Behind what is needed more is kept: what was sent to somebody and not received. When he is killed
+ * he can come again for it. The oldest goes in whole pieces.
+ */
+#define ROOM_BYTES   (EXEC_KEPT_BYTES - EXEC_IN_FLIGHT_BYTES - 2 * EXEC_TEXT_MAX_BYTES)
+#define MEMORY_BYTES (MEMORY_MAX_BYTES / 4 * 3)
 
 void exec_log_init(struct exec_log *l)
 {
@@ -30,13 +36,26 @@ void exec_log_done(struct exec_log *l)
         drop_first(l);
 }
 
+/* That of the pieces in which something from byte `needed` on lies. */
+static size_t memory_from(const struct exec_log *l, uint64_t needed)
+{
+    const struct list *at = l->chunks.prev;
+    size_t memory = 0;
+    for (; at != &l->chunks; at = at->prev) {
+        const struct exec_chunk *c = container_of(at, struct exec_chunk, link);
+        if (c->offset + c->size <= needed)
+            break;
+        memory += sizeof(*c) + c->capacity;
+    }
+    return memory;
+}
+
 size_t exec_log_room(const struct exec_log *l, uint64_t needed)
 {
-    const struct exec_chunk *first = list_first(&l->chunks, struct exec_chunk, link);
     uint64_t held = l->end - MIN(MAX(needed, l->start), l->end);
-    if (first && l->memory >= MEMORY_MAX_BYTES && needed < first->offset + first->size)
+    if (held >= ROOM_BYTES || (l->memory >= MEMORY_BYTES && memory_from(l, needed) >= MEMORY_BYTES))
         return 0;
-    return held >= EXEC_KEPT_BYTES ? 0 : EXEC_KEPT_BYTES - (size_t)held;
+    return ROOM_BYTES - (size_t)held;
 }
 
 static struct exec_chunk *last_of(const struct exec_log *l, uint32_t stream)

@@ -26,7 +26,8 @@ struct exec_chunk {
 void exec_log_init(struct exec_log *l);
 void exec_log_done(struct exec_log *l);
 
-/* How much may be appended when nothing from byte `needed` on may be lost. */
+/* How much may be appended when nothing from byte `needed` on may be lost, nor of
+ * EXEC_IN_FLIGHT_BYTES before it. */
 size_t exec_log_room(const struct exec_log *l, uint64_t needed);
 
 /* Appends; of the oldest goes what there is no room for. False: no memory, nothing appended. */

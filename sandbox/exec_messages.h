@@ -25,7 +25,9 @@
 #define EXEC_TAG_MAX_BYTES  255
 #define EXEC_RECORDS_MAX    (4u << 20)
 #define EXEC_KEPT_BYTES     (1u << 20) /* of one program's output */
-#define EXEC_ENDED_KEPT_MAX 64         /* programs that have ended and can be attached to */
+#define EXEC_IN_FLIGHT_BYTES \
+    (256u << 10)               /* sent to one who is attached, and not received, at most */
+#define EXEC_ENDED_KEPT_MAX 64 /* programs that have ended and can be attached to */
 #define EXEC_CLIENTS_MAX    512
 
 enum exec_type {

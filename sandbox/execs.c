@@ -290,12 +290,14 @@ static void on_client(struct execs *x, struct exec_source *s, uint32_t events)
 static void admit(struct execs *x)
 {
     _cleanup_close_ int fd = socket_file_accept(x->listener);
+    const int size = EXEC_IN_FLIGHT_BYTES / 2; /* socket(7): the host doubles it */
     /* Told again and again, until a descriptor is free. */
     if (fd < 0 && (errno == EMFILE || errno == ENFILE)) {
         x->is_deaf = epoll_ctl(x->epoll, EPOLL_CTL_DEL, x->listener, NULL) == 0;
         x->has_closed = false;
     }
-    if (fd < 0 || x->client_count >= EXEC_CLIENTS_MAX)
+    if (fd < 0 || x->client_count >= EXEC_CLIENTS_MAX ||
+        setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &size, sizeof(size)) < 0)
         return;
     struct exec_client *c = calloc(1, sizeof(*c));
     if (!c)

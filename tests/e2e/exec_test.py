@@ -578,6 +578,28 @@ class Abuse(Living):
         self.assertEqual(statuses, [0] * 2 * pieces)
         self.assertEqual(b"".join(text for kind, _, text in found if kind == OUTPUT), b"%d\n" % (2 * pieces * 32768))
 
+    def test_who_comes_again_gets_what_he_has_not_got(self):
+        self.create()
+        wanted = "".join(f"{i}\n" for i in range(300_000)).encode()
+        s, pid = self.start_and_wait("exec seq 0 299999", flags=NULL_INPUT)
+        got, changes = b"", 0
+        while True:
+            kind, head, text = self.receive(s)
+            if kind == ENDED:
+                break
+            self.assertEqual((kind, head[3]), (OUTPUT, len(got)))
+            got += text
+            if len(got) // 100_000 > changes:  # as if that one had been killed, with all that was on its way
+                changes += 1
+                again = self.connect()
+                again.send(self.packet(ATTACH, value=pid, offset=len(got)))
+                kind, head, _ = self.receive(again)
+                self.assertEqual((kind, head[3]), (STARTED, len(got)))
+                s.close()
+                s = again
+        self.assertGreater(changes, 10)
+        self.assertTrue(got == wanted)
+
     def test_output_that_others_read_is_not_ended(self):
         self.create()
         s, pid = self.start_and_wait("echo one; read x; echo two; echo three >&2; read x", flags=0)
