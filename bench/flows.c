@@ -9,8 +9,9 @@
  *     flows connect HOST SAMPLES            prints ns from connect(2) to the first byte that came
  *     flows fetch HOST MS                   prints bytes a second of one flow of HTTPS, and how
  *                                           many bytes came in all
- *     flows greet HOST PROCESSES MS         prints HTTPS requests a second, each on a connection of
- *                                           its own, and how many per cent resumed a session
+ *     flows greet HOST PROCESSES MS HOW     prints HTTPS requests a second, each on a connection of
+ *                                           its own, and how many per cent resumed a session;
+ *                                           HOW: "resume", or "anew" to resume none
  *     flows hold HOST PORT COUNT            says "held" when so many are open, and "alive" when
  *                                           a line came on standard input and all still answer
  *
@@ -542,12 +543,12 @@ struct greetings {
     uint64_t count, resumed;
 };
 
-static struct greetings greet_until(int64_t end_ns)
+static struct greetings greet_until(int64_t end_ns, bool resumes)
 {
     struct greetings g = {0};
     SSL_SESSION *session = NULL;
     while (now_ns() < end_ns) {
-        SSL *ssl = greet(PORT_HTTPS, session);
+        SSL *ssl = greet(PORT_HTTPS, resumes ? session : NULL);
         get(ssl, 1, INT64_MAX);
         g.count++;
         g.resumed += SSL_session_reused(ssl) ? 1 : 0;
@@ -558,7 +559,7 @@ static struct greetings greet_until(int64_t end_ns)
     return g;
 }
 
-static int greet_often(int processes, int64_t span_ns)
+static int greet_often(int processes, int64_t span_ns, bool resumes)
 {
     struct greetings sum = {0}, one;
     int ends[2];
@@ -570,7 +571,7 @@ static int greet_often(int processes, int64_t span_ns)
         if (pid < 0)
             fail("fork");
         if (pid == 0) {
-            one = greet_until(begin + span_ns);
+            one = greet_until(begin + span_ns, resumes);
             _exit(write(ends[1], &one, sizeof(one)) == sizeof(one) ? 0 : 1);
         }
     }
@@ -644,8 +645,8 @@ static int run(const char *verb, int count, char **words)
         return transfer(verb[0] == 'u', a, b * NSEC_PER_MSEC);
     if (!strcmp(verb, "echo"))
         return echo((uint16_t)a, b);
-    if (!strcmp(verb, "greet"))
-        return greet_often(a, b * NSEC_PER_MSEC);
+    if (!strcmp(verb, "greet") && count == 4)
+        return greet_often(a, b * NSEC_PER_MSEC, !strcmp(words[3], "resume"));
     if (!strcmp(verb, "hold"))
         return hold((uint16_t)a, b);
     return 2;

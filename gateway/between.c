@@ -423,12 +423,13 @@ size_t between_all_held_bytes(void)
     return all_held_bytes;
 }
 
-/* Up to what others should not have to wait for. */
-void between_run(struct between *b)
+/* Up to what others should not have to wait for. The sides that may have said something. */
+static void run_for(struct between *b, bool guest_may, bool peer_may)
 {
     struct flow *f = b->flow;
     int rounds = ROUNDS_MAX;
-    b->guest_is_empty = b->peer_is_empty = false;
+    b->guest_is_empty = !guest_may;
+    b->peer_is_empty = !peer_may;
     while (rounds > 0 && step(b))
         rounds--;
     if (f->between == b && b->relay)
@@ -443,14 +444,20 @@ void between_run(struct between *b)
         settle(b, rounds == 0);
 }
 
+void between_run(struct between *b)
+{
+    run_for(b, true, true);
+}
+
+/* A side that can be written to again makes room for what the other one says. */
 static void on_guest(struct watch *w, uint32_t events)
 {
-    between_run(container_of(w, struct between, guest));
+    run_for(container_of(w, struct between, guest), events & ~EPOLLOUT, events & EPOLLOUT);
 }
 
 static void on_peer(struct watch *w, uint32_t events)
 {
-    between_run(container_of(w, struct flow, peer)->between);
+    run_for(container_of(w, struct flow, peer)->between, events & EPOLLOUT, events & ~EPOLLOUT);
 }
 
 /* ---- from outside ---- */
@@ -481,7 +488,7 @@ void between_begin(struct flow *f)
     if (f->dial.state == DIAL_NOT_YET)
         b->until_ns =
             gateway_now_ns() + (int64_t)gateway.document->limits.nameless_wait_ms * NSEC_PER_MSEC;
-    between_run(b);
+    run_for(b, false, false);
 }
 
 void between_send_at_once(const struct between *b)
@@ -500,7 +507,7 @@ void between_connected(struct between *b)
         between_hand_over(b);
     else if (b->relay)
         relay_connected(b->relay, flow_dialled(b->flow));
-    between_run(b);
+    run_for(b, false, false);
 }
 
 bool between_failed(struct between *b, const char *reason, const char *words)

@@ -2,6 +2,7 @@
 #include "gateway/control.h"
 
 #include "gateway/flows.h"
+#include "gateway/kept.h"
 #include "gateway/log.h"
 #include "gateway/ssh_agent.h"
 #include "gateway/trust.h"
@@ -130,6 +131,7 @@ static void put_in_force(struct policy *p)
     gateway.document = policy_get_document(p);
     gateway.generation++;
     trust_begin_anew();
+    kept_forget_all();
     flows_recheck();
 }
 

@@ -5,6 +5,7 @@
  * next one when one has failed, or has not answered for a quarter of a second, while it goes on.
  */
 #include "gateway/flow.h"
+#include "gateway/kept.h"
 #include "gateway/names.h"
 #include "gateway/route.h"
 #include "gateway/tunnel.h"
@@ -143,6 +144,13 @@ static void wait_for_attempts(struct flow *f)
     flow_set_deadline(f, at);
 }
 
+/* What was kept of its name leads nowhere, or not any more. */
+static void fail(struct flow *f, int error)
+{
+    kept_forget(f->name);
+    flow_fail(f, error);
+}
+
 /* Begins with one more, if there is a place. error: why another one came to nothing, if it did. */
 static void go_on(struct flow *f, int error)
 {
@@ -159,7 +167,7 @@ static void go_on(struct flow *f, int error)
     else if (find_oldest(f))
         wait_for_attempts(f);
     else
-        flow_fail(f, error);
+        fail(f, error);
 }
 
 /* ---- a proxy ---- */
@@ -352,7 +360,7 @@ static void on_found(void *context, const struct dns_addresses *found)
     else if (dropped.reason[0])
         flow_deny(f, dropped.reason, dropped.words, found);
     else
-        flow_fail(f, EHOSTUNREACH);
+        fail(f, EHOSTUNREACH);
 }
 
 static void look_up_peer(struct flow *f)
@@ -362,7 +370,12 @@ static void look_up_peer(struct flow *f)
         begin_trying(f);
         return;
     }
-    unsigned wanted = NAMES_V4 | (route_has_v6() ? NAMES_V6 : 0);
+    struct dns_addresses kept;
+    if (!names_is_pinned(f->name) && kept_find(f->name, &kept)) {
+        on_found(f, &kept);
+        return;
+    }
+    unsigned wanted = NAMES_KEEP | NAMES_V4 | (route_has_v6() ? NAMES_V6 : 0);
     unsigned first = is_v4(&f->evidence.address) ? NAMES_V4 : NAMES_V6;
     f->dial.state = DIAL_LOOKING_UP;
     flow_set_deadline(f, INT64_MAX);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "gateway/names.h"
 
+#include "gateway/kept.h"
 #include "lib/base/list.h"
 
 #include <ares.h>
@@ -19,7 +20,8 @@ struct lookup {
     struct list link;    /* of the hurried */
     lookup_done_fn done; /* NULL: called, or cancelled */
     void *context;
-    bool is_at_once;      /* names_look_up() has not returned */
+    bool is_at_once; /* names_look_up() has not returned */
+    bool is_to_keep;
     unsigned open, first; /* families: not answered yet; that matter most */
     bool is_answered;
     int64_t until_ns;
@@ -91,6 +93,8 @@ static void finish(struct lookup *l)
     lookup_done_fn done = l->done;
     list_remove(&l->link);
     l->done = NULL;
+    if (l->is_to_keep && l->is_answered && l->open == 0)
+        kept_put(l->name, &l->found);
     if (done)
         done(l->context, l->is_answered ? &l->found : NULL);
 }
@@ -188,7 +192,13 @@ struct lookup *names_look_up(const char *name, unsigned wanted, unsigned first, 
         return NULL;
     }
     *l = (struct lookup){
-        .done = done, .context = context, .is_at_once = true, .open = wanted, .first = first};
+        .done = done,
+        .context = context,
+        .is_at_once = true,
+        .is_to_keep = wanted & NAMES_KEEP,
+        .open = wanted & (NAMES_V4 | NAMES_V6),
+        .first = first,
+    };
     list_init(&l->link);
     snprintf(l->name, sizeof(l->name), "%s", name);
     if (wanted & NAMES_V4)

@@ -24,11 +24,13 @@ struct lookup;
 /* found: NULL when no resolver answered. Borrowed. */
 typedef void (*lookup_done_fn)(void *context, const struct dns_addresses *found);
 
-#define NAMES_V4 1u
-#define NAMES_V6 2u
+#define NAMES_V4   1u
+#define NAMES_V6   2u
+#define NAMES_KEEP 4u
 
 /*
- * Looks up addresses of a canonical name: of the families wanted. When those of `first` have come,
+ * Looks up addresses of a canonical name: of the families wanted. NAMES_KEEP among them: for kept.h
+ * too, when all of them were answered. When those of `first` have come,
  * it is waited no longer than a moment for the others. done is called once, maybe at once, unless
  * the look-up is cancelled. NULL: it was called already.
  */

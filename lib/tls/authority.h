@@ -28,6 +28,8 @@
 
 #define TLS_CERTIFICATE_MAX_BYTES  1024 /* of the authority's certificate, DER */
 #define TLS_AUTHORITY_LEAVES_MAX   256
+#define TLS_AUTHORITY_SESSIONS_MAX 256 /* that can be resumed: the oldest goes first */
+#define TLS_AUTHORITY_SESSION_S    3600
 #define TLS_AUTHORITY_DAYS         730
 #define TLS_AUTHORITY_BACKDATED_S  (48 * 3600)
 #define TLS_LEAF_DAYS              30

@@ -447,6 +447,9 @@ static void shake_hands(struct tls_session *s)
     int r = SSL_do_handshake(s->ssl);
     if (r == 1 && s->write_error == 0) {
         s->progress = TLS_OPEN;
+        /* Idle connections hold no buffers. */
+        SSL_set_mode(s->ssl, SSL_MODE_RELEASE_BUFFERS);
+        SSL_free_buffers(s->ssl);
         keep_old_session(s);
     } else if (s->write_error < 0 || SSL_get_error(s->ssl, r) != SSL_ERROR_WANT_READ)
         fail_as_openssl_says(s);
@@ -497,6 +500,9 @@ size_t tls_session_read(struct tls_session *s, char *to, size_t max)
 {
     size_t size = 0;
     if (s->progress != TLS_OPEN || max == 0)
+        return 0;
+    /* OpenSSL would take a buffer to find that out. */
+    if (s->in.size == 0 && !s->has_ended && !SSL_has_pending(s->ssl))
         return 0;
     ERR_clear_error();
     int r = SSL_read_ex(s->ssl, to, max, &size);

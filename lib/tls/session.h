@@ -22,14 +22,14 @@
  *     HTTP/2 to a reader of HTTP/1.1 and get an error that says nothing, or wait.
  *   - a server is offered "http/1.1", behind "h2" if it may choose; one that answers with another
  *     has failed, one that does not answer has not.
- * Programs can resume their sessions: tickets are sealed with keys of the authority's process, and
- * good for the same name only. Towards servers sessions are resumed where the caller keeps tickets
+ * Programs can resume their sessions, of the same name only: the authority keeps the last of them.
+ * Towards servers sessions are resumed where the caller keeps tickets
  * (tickets.h); each other connection is verified.
  *
  * Memory: tls_session_take() holds back what it can't pass on, at most TLS_SESSION_IN_MAX_BYTES,
  * and tls_session_write() stops at TLS_SESSION_OUT_MAX_BYTES of ciphertext. Buffers go when they
- * are empty; then a server takes 15 KiB, a client 36 KiB and more with a longer chain. What
- * OpenSSL frees is wiped.
+ * are empty and the handshake is over; then a server takes 15 KiB, a client 36 KiB and more with a
+ * longer chain. What OpenSSL frees is wiped.
  *
  * What OpenSSL asks of the system once there is an authority or roots are loaded: getrandom(2);
  * getpid(2), by which it notices forks; futex(2), to wake nobody when something was initialized;

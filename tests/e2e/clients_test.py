@@ -137,6 +137,34 @@ class Clients(inspect_test.Inspect):
             go mod download -json example.com/tiny@v1.0.0 | grep '"Version"'
         """, '\t"Version": "v1.0.0",\n')
 
+    def test_cargo(self):
+        """A crate from a registry, built, and run; with Debian's cargo, or with that of whoever runs the tests."""
+        self.need("gcc")
+        found = shutil.which("cargo", path="/usr/bin") or shutil.which("cargo")
+        if not found:
+            self.skipTest("cargo is not there")
+        version = subprocess.run([found, "--version"], capture_output=True, text=True, check=False).stdout.split()
+        if len(version) < 2 or [int(n) for n in version[1].split(".")[:2]] < [1, 68]:
+            self.skipTest(f"cargo {' '.join(version[1:2])} has no sparse registries; 1.68 has")
+        root = subprocess.run([os.path.join(os.path.dirname(found), "rustc"), "--print", "sysroot"], capture_output=True,
+                              text=True, check=True).stdout.strip()
+        where, options = ("/opt/rust/bin", ["--mount", f"{root}:/opt/rust:ro"]) if root != "/usr" else ("/usr/bin", [])
+        data = tarball("tiny-1.0.0", {"Cargo.toml": '[package]\nname = "tiny"\nversion = "1.0.0"\n',
+                                      "src/lib.rs": "pub const VALUE: u32 = 42;\n"})
+        line = {"name": "tiny", "vers": "1.0.0", "deps": [], "features": {}, "yanked": False,
+                "cksum": hashlib.sha256(data).hexdigest()}
+        internet_files.publish(self.served, "crates/config.json", json.dumps({"dl": f"{HOST}/dl/{{crate}}-{{version}}.crate"}))
+        internet_files.publish(self.served, "crates/ti/ny/tiny", json.dumps(line) + "\n")
+        internet_files.publish(self.served, "dl/tiny-1.0.0.crate", data)
+        self.each(f"""
+            export HOME=/tmp CARGO_HOME=/tmp/cargo PATH={where}:$PATH CARGO_REGISTRIES_OWN_INDEX=sparse+{HOST}/crates/
+            cargo new -q --vcs none --name use-tiny /tmp/r
+            cd /tmp/r
+            echo 'tiny = {{ version = "1", registry = "own" }}' >> Cargo.toml
+            echo 'fn main() {{ println!("{{}}", tiny::VALUE) }}' > src/main.rs
+            cargo run -q
+        """, "42\n", *options)
+
     def test_downloaders_and_large_files(self):
         self.need("curl", "wget")
         internet_files.publish(self.served, "large", os.urandom(3000000))

@@ -277,7 +277,7 @@ class Update(Live):
         self.assertEqual(say("by_name('evil.test')"), "NONAME")
         self.expect(self.set(domain("evil.test")))
         self.assertEqual(say("by_name('evil.test')"), "ok")
-        self.assertEqual(self.came_in()["connections"], [f"{EVIL}:80"])
+        self.assertTrue(wait_until(lambda: self.came_in()["connections"] == [f"{EVIL}:80"]))
 
     def test_j5_what_is_no_policy_changes_nothing(self):
         say = self.open(*self.ALL)
@@ -313,6 +313,19 @@ class Update(Live):
         self.expect(self.set(domain("other.good.test")))
         self.assertEqual(say(f"became('{GOOD}')"), "EACCES")
         self.assertEqual(self.came_in()["connections"], [])
+
+    def test_what_was_looked_up_holds_until_another_policy_or_a_failure(self):
+        def asked(code, *expected):
+            self.before = egress_test.NET.counts()
+            self.assertEqual(say(code), list(expected))
+            return len(self.came_in()["queries"])
+        say = self.open(*self.ALL)
+        say("look('api.good.test')")
+        self.assertEqual(asked(f"[became('{GOOD}') for _ in range(3)]", "ok", "ok", "ok"), 1)
+        self.assertEqual(asked(f"[became('{GOOD}'), became('{GOOD}', 81)]", "ok", "ECONNREFUSED"), 0)
+        self.assertEqual(asked(f"[became('{GOOD}'), became('{GOOD}')]", "ok", "ok"), 1)
+        self.expect(self.set(domain("api.good.test")))
+        self.assertEqual(asked(f"[became('{GOOD}'), became('{GOOD}')]", "ok", "ok"), 1)
 
     def test_live_flows_can_be_spared(self):
         say = self.open(*self.ALL)
