@@ -147,7 +147,7 @@ function publish(forms, isMain) {
     } else send(out, fields);
 }
 
-const hidden = { value: undefined, publish };
+const hidden = { value: undefined };
 Object.defineProperties(globalThis, {
     require: { value: require_, writable: true, configurable: true },
     __import: { value: importModule, writable: true, configurable: true },
@@ -238,28 +238,20 @@ function unwrap(object) {
     return value;
 }
 
+// SIGINT ends what waits. What never does is not ended by it: to stop V8 in the middle of an
+// inspector's question leaves an inspector that answers no more.
 function evaluate(text, number) {
     return new Promise((resolve, reject) => {
         interrupt = () => reject(new Interrupted("the cell was interrupted"));
         const expression = `${text}\n//# sourceURL=cell_${number}.js`;
         const came = (error, answer) => {
-            if (error) reject(new Interrupted("the cell was interrupted"));
+            if (error) reject(new Error(error.message));
             else if (answer.exceptionDetails) {
                 const { exception, text: words } = answer.exceptionDetails;
                 reject(exception ? unwrap(exception) : new Error(words));
             } else resolve(unwrap(answer.result));
         };
-        hidden.start = () =>
-            session.post("Runtime.evaluate", { expression, replMode: true, awaitPromise: true }, came);
-        Object.defineProperty(globalThis, "__gloveboxStart", { value: hidden.start, configurable: true });
-        try {
-            // so that SIGINT ends also what does not wait
-            new vm.Script("__gloveboxStart()").runInThisContext({ breakOnSigint: true });
-        } catch (e) {
-            reject(e.code === "ERR_SCRIPT_EXECUTION_INTERRUPTED" ? new Interrupted("the cell was interrupted") : e);
-        } finally {
-            delete globalThis.__gloveboxStart;
-        }
+        session.post("Runtime.evaluate", { expression, replMode: true, awaitPromise: true }, came);
     });
 }
 
