@@ -125,6 +125,8 @@ const char *port_error_words(int error)
         return "the program there accepts no connections";
     case EUSERS:
         return "the sandbox has as many connections as it may have";
+    case EMFILE:
+        return "the sandbox's kernel may have no more descriptors";
     case EAGAIN:
         return "the sandbox has too much to do";
     case ENOTCONN:

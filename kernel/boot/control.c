@@ -280,10 +280,9 @@ static void take_packet(const struct control_packet *p, const char *text, struct
         }
         break;
     case CONTROL_PORT_CONNECT:
-        if (fd_count == 1) {
-            ports_connect(p, fds[0]);
+        ports_connect(p, fd_count == 1 ? fds[0] : HOSTFD_NONE);
+        if (fd_count == 1)
             fds[0] = HOSTFD_NONE;
-        }
         break;
     case CONTROL_PORT_CUT:
         ports_cut(p);

@@ -8,7 +8,8 @@
 
 struct traffic {
     uint64_t written_bytes; /* by programs to files, pipes, terminals and sockets */
-    uint64_t stream_bytes;  /* in and out of the sandbox's standard streams and terminal */
+    uint64_t stream_bytes;  /* in and out of the sandbox: its standard streams and terminal, and
+                               connections from outside */
 };
 
 extern struct traffic traffic;

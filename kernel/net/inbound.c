@@ -25,7 +25,7 @@ void (*inbound_told)(int32_t number, int error);
 
 static struct list connections = {&connections, &connections};
 static struct list waitings = {&waitings, &waitings}; /* who came first, first */
-static size_t count;                                  /* of both */
+static size_t inbound_total;                          /* of both */
 
 /* ---- what was given ---- */
 
@@ -53,6 +53,8 @@ static bool is_connected(struct hostfd fd)
 static int look_at(struct hostfd fd, bool *ret_is_local)
 {
     int domain, type, protocol;
+    if (!hostfd_is_open(fd))
+        return -EMFILE;
     int r = get_number(fd, SO_DOMAIN, &domain);
     if (r == 0)
         r = get_number(fd, SO_TYPE, &type);
@@ -75,7 +77,7 @@ static void on_end(struct wire *w, bool is_reset _unused_)
 {
     struct inbound *in = container_of(w, struct inbound, wire);
     list_remove(&in->link);
-    count--;
+    inbound_total--;
 }
 
 static int choose_ends(const struct inet_socket *listener, struct inet_endpoint *ret_local,
@@ -107,10 +109,11 @@ static int establish(struct tcp_socket *listener, int32_t asker, struct hostfd f
         return r;
     }
     wire_init(&in->wire, server, on_end);
+    in->wire.is_asked = true;
     in->wire.is_local = is_local;
     in->asker = asker;
     list_append(&connections, &in->link);
-    count++;
+    inbound_total++;
     server->wire = &in->wire;
     r = wire_connect(&in->wire, fd);
     if (r < 0) {
@@ -130,7 +133,7 @@ static void forget(struct waiting *w)
     hostfd_close(&w->fd);
     list_remove(&w->link);
     free(w);
-    count--;
+    inbound_total--;
 }
 
 static void fail(struct waiting *w, int error)
@@ -162,7 +165,7 @@ static int wait_for_place(struct tcp_socket *listener, const struct inbound_ques
     w->fd = fd;
     w->listener = listener;
     list_append(&waitings, &w->link);
-    count++;
+    inbound_total++;
     return 0;
 }
 
@@ -202,7 +205,7 @@ void inbound_refuse(struct tcp_socket *listener)
 static int reach(const struct inbound_question *q, struct hostfd fd, bool *ret_waits)
 {
     bool is_local;
-    int r = count >= PORTS_CONNECTIONS_MAX ? -EUSERS : look_at(fd, &is_local);
+    int r = inbound_total >= PORTS_CONNECTIONS_MAX ? -EUSERS : look_at(fd, &is_local);
     struct inet_socket *found = NULL;
     if (r == 0) {
         found = inet_find_listener(q->port, (uint16_t)q->number);

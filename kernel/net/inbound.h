@@ -33,7 +33,8 @@ struct inbound_question {
 /*
  * What has come of a question, once: 0, or a positive errno. ECONNREFUSED: nobody listens;
  * ETIMEDOUT; EUSERS: there are too many; ENOTSOCK, EPROTOTYPE, ENOTCONN: the descriptor is no
- * connected stream socket, TCP's or AF_UNIX's, EINVAL: it may block when it is closed.
+ * connected stream socket, TCP's or AF_UNIX's, EINVAL: it may block when it is closed; EMFILE:
+ * it got lost on the way, since this process may have no more.
  */
 extern void (*inbound_told)(int32_t number, int error);
 

@@ -5,6 +5,7 @@
  */
 #include "kernel/net/wire.h"
 
+#include "kernel/core/traffic.h"
 #include "kernel/net/gateway.h"
 
 #include <linux/sockios.h>
@@ -201,6 +202,12 @@ static int wire_shutdown(struct socket *s, unsigned how)
     return 0;
 }
 
+static void note_bytes(const struct wire *w, size_t size)
+{
+    if (w->is_asked)
+        traffic.stream_bytes += size;
+}
+
 /* ---- sending ---- */
 
 /*
@@ -252,6 +259,7 @@ static ssize_t wire_send(struct socket *s, struct uio *u, int flags, struct send
     /* A pair that is shut down is always writable; DIRECT wakes who waits. */
     if (u->left > 0 && !w->is_stopped)
         arm(w, EPOLLOUT);
+    note_bytes(w, (size_t)sent);
     if (sent > 0 || n == 0)
         return sent;
     if (n == -EAGAIN)
@@ -322,6 +330,7 @@ static ssize_t wire_receive(struct socket *s, struct uio *u, int flags, struct r
         w->owner->fin_received = true;
     if (n <= 0)
         return n < 0 ? -errno : 0;
+    note_bytes(w, (size_t)n);
     r->stop = (flags & (MSG_PEEK | MSG_TRUNC)) != 0;
     if ((size_t)n < size)
         arm(w, EPOLLIN | EPOLLRDHUP);

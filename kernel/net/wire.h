@@ -23,6 +23,7 @@ struct wire {
     struct hostfd fd;         /* none while the gateway is asked */
     struct host_watch watch;
     bool is_watched;
+    bool is_asked;    /* for from outside: while bytes pass, the sandbox is not idle */
     bool is_local;    /* a socket of AF_UNIX: only here it is said that nothing more is read */
     bool is_pair;     /* the gateway is between */
     bool is_stopped;  /* and wants no more written into the pair */

@@ -141,8 +141,9 @@ enum control_reason {
     CONTROL_BY_DISK,         /* SIGBUS: the host's disk had no room for a page of a mapped file */
     CONTROL_BY_CPU_BUDGET,   /* cpu_budget_ns were used up: all is ended */
     CONTROL_BY_WRITE_BUDGET, /* write_budget_bytes, likewise */
-    CONTROL_BY_IDLE,         /* likewise: for idle_ns no byte came in or out of the streams, and
-                                programs used less than a hundredth of one processor */
+    CONTROL_BY_IDLE, /* likewise: for idle_ns no byte came in or out of the streams or over a
+                        connection from outside, and
+                        programs used less than a hundredth of one processor */
 };
 #define CONTROL_REASON_MASK 0xffu
 

@@ -5,6 +5,7 @@ record; glovebox port is in port_cli_test.py."""
 import errno
 import hashlib
 import os
+import resource
 import select
 import signal
 import socket
@@ -12,6 +13,7 @@ import struct
 import subprocess
 import sys
 import tempfile
+import time
 
 sys.dont_write_bytecode = True
 from cases import GLOVEBOX, LIMIT, Case, descendants, main, wait_until  # noqa: E402
@@ -37,10 +39,10 @@ def listen(port, what=None, host='127.0.0.1', backlog=128):
 
 
 class Ports(Case):
-    def sandbox(self, code="", name="", **more):
+    def sandbox(self, code="", *options, name="", **more):
         """A sandbox that has run Python code and then what it is told; what there is to ask it with."""
         self.name = f"port{name}-{os.getpid()}-{self.id().rpartition('.')[2].removeprefix('test_')}"[:63]
-        self.process = self.start("--name", self.name, "--", "python3", "-c",
+        self.process = self.start("--name", self.name, *options, "--", "python3", "-c",
                                   "import errno, os, socket, struct, sys, threading, time, select\n" + ECHO + code +
                                   "\nprint('ready', flush=True)\nfor line in sys.stdin: exec(line)")
         self.assertEqual(self.process.stdout.readline(), b"ready\n")
@@ -578,6 +580,22 @@ class Abuse(Ports):
         self.process = second
         self.assertEqual(self.inside("c.recv(10)"), b"")
 
+    def test_a_kernel_without_descriptors(self):
+        """What gets lost on the way is told, and nothing is broken by it."""
+        asker = self.sandbox("listen(8000, echo)")
+        fine = self.connect(asker, 8000)
+        self.exchange(fine)
+        kernel = self.kernel()
+        try:
+            before = resource.prlimit(kernel, resource.RLIMIT_NOFILE)
+            resource.prlimit(kernel, resource.RLIMIT_NOFILE, (self.descriptors(kernel), before[1]))
+        except PermissionError:
+            self.skipTest("the limits of the sandbox's kernel can't be set")
+        self.refused(errno.EMFILE, asker.connect, 8000)
+        self.exchange(fine)
+        resource.prlimit(kernel, resource.RLIMIT_NOFILE, before)
+        self.exchange(self.connect(asker, 8000))
+
     def test_who_has_no_right(self):
         if os.getuid() != 0:
             self.skipTest("only root has others to try it as")
@@ -638,6 +656,16 @@ class Ends(Ports):
         self.assertEqual(self.inside("a.send(b'x')"), "EPIPE")
         theirs.sendall(b"on")
         self.assertEqual(self.inside("b.recv(5)"), b"on")
+
+    def test_who_is_served_keeps_it_from_being_idle(self):
+        asker = self.sandbox("listen(8000, echo)", "--idle-timeout", "3")
+        s = self.connect(asker, 8000)
+        end = time.monotonic() + 6
+        while time.monotonic() < end:
+            self.exchange(s)
+            time.sleep(0.05)
+        self.assertIsNone(self.process.poll())
+        self.assertEqual(self.process.wait(LIMIT), 124)
 
     def test_what_waits_ends_with_its_asker(self):
         asker = self.sandbox("l = listen(8000, backlog=0)")

@@ -66,6 +66,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     };
     copies_init(&r.copies);
     execs_init(&r.execs);
+    ports_init(&r.ports);
     notices_init(&r.notices, check_line, -1);
     packets(&r, &in, ends[1]);
     check_outcome(&r);
