@@ -6,6 +6,7 @@
 #include "kernel/boot/copy.h"
 #include "kernel/boot/files/files.h"
 #include "kernel/boot/loop.h"
+#include "kernel/boot/ports.h"
 #include "kernel/core/kernel.h"
 #include "kernel/core/timer.h"
 #include "kernel/core/traffic.h"
@@ -35,6 +36,18 @@ size_t copy_answer(const struct control_packet *p _unused_, const char *text _un
 }
 
 void files_admit(struct hostfd socket _unused_, struct hostfd memory _unused_)
+{
+}
+
+void ports_connect(const struct control_packet *p _unused_, struct hostfd fd _unused_)
+{
+}
+
+void ports_cut(const struct control_packet *p _unused_)
+{
+}
+
+void ports_list(const struct control_packet *p _unused_)
 {
 }
 
