@@ -435,6 +435,7 @@ int cgroup_read_memory(const struct cgroup *c, struct cgroup_memory *ret)
             *ret = (struct cgroup_memory){
                 .used_bytes = read_number(g->path, "memory.usage_in_bytes", NULL),
                 .peak_bytes = read_number(g->path, "memory.max_usage_in_bytes", NULL),
+                .cache_bytes = read_number(g->path, "memory.stat", "total_cache"),
                 .oom_kills = read_number(g->path, "memory.oom_control", "oom_kill"),
                 .limit_hits = read_number(g->path, "memory.failcnt", NULL),
             };
@@ -442,6 +443,7 @@ int cgroup_read_memory(const struct cgroup *c, struct cgroup_memory *ret)
             *ret = (struct cgroup_memory){
                 .used_bytes = read_number(g->path, "memory.current", NULL),
                 .peak_bytes = read_number(g->path, "memory.peak", NULL),
+                .cache_bytes = read_number(g->path, "memory.stat", "file"),
                 .oom_kills = read_number(g->path, "memory.events", "oom_kill"),
                 .limit_hits = read_number(g->path, "memory.events", "max"),
             };

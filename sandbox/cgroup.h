@@ -69,6 +69,7 @@ void cgroup_close(struct cgroup *c);
 
 struct cgroup_memory {
     uint64_t used_bytes, peak_bytes; /* 0: not known */
+    uint64_t cache_bytes;            /* of used: files' */
     uint64_t oom_kills;              /* processes that the host's OOM killer took in it */
     uint64_t limit_hits;             /* times that it was full */
 };

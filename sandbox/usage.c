@@ -114,6 +114,7 @@ int usage_read(const struct record *r, struct sandbox_usage *ret)
     if (cgroup_read_memory(&r->cgroup, &m) == 0 && m.used_bytes) {
         u.memory_bytes = m.used_bytes;
         u.peak_memory_bytes = m.peak_bytes;
+        u.cache_bytes = m.cache_bytes;
         u.is_memory_estimated = false;
         u.oom_kills = m.oom_kills;
     }

@@ -9,6 +9,7 @@
 
 struct sandbox_usage {
     uint64_t memory_bytes, peak_memory_bytes; /* peak 0: nobody has counted */
+    uint64_t cache_bytes;                     /* of memory_bytes: files'; 0 where it is estimated */
     bool is_memory_estimated;    /* the private memory of the processes, without files in memory */
     unsigned processes, threads; /* of programs: without the kernel and the init */
     int64_t cpu_ns;              /* of those that live, and of the kernel */

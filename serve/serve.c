@@ -19,7 +19,7 @@
 struct loop {
     struct serve *serve;
     struct server_child server;
-    struct creations creations;
+    struct jobs jobs;
     struct registry registry;
     int signals;
     bool is_ready; /* once: the person was told */
@@ -57,18 +57,23 @@ static void reply_error(struct loop *l, enum launch_type type, uint64_t id, int 
     reply(l, type, id, error, words, strlen(words), -1);
 }
 
-static void on_created(void *userdata, uint64_t id, int error, const char *text)
+static enum launch_type answer_of(enum launch_type asked)
 {
-    reply(userdata, LAUNCH_CREATED, id, error, text, strlen(text), -1);
+    return asked == LAUNCH_CREATE ? LAUNCH_CREATED : LAUNCH_POLICY_SET;
 }
 
-static void create(struct loop *l, const struct launch_packet *p)
+static void on_done(void *userdata, enum launch_type type, uint64_t id, int error, const char *text)
 {
-    int r = creations_add(&l->creations, p->id, message.data, p->data_size);
+    reply(userdata, answer_of(type), id, error, text, strlen(text), -1);
+}
+
+static void add_job(struct loop *l, const struct launch_packet *p)
+{
+    int r = jobs_add(&l->jobs, p, message.data);
     if (r == -EINVAL)
         l->is_wrong = true;
     else if (r < 0)
-        reply_error(l, LAUNCH_CREATED, p->id, -r);
+        reply_error(l, answer_of(p->type), p->id, -r);
 }
 
 /* The name in the message: false when it is none that the server may say. */
@@ -111,6 +116,7 @@ static int measure(struct loop *l, const char *name, struct launch_usage *ret)
     if (r == 0)
         *ret = (struct launch_usage){
             .memory_bytes = u.memory_bytes,
+            .memory_cache_bytes = u.cache_bytes,
             .memory_limit_bytes = record->limits.value[LIMIT_MEMORY],
             .disk_limit_bytes = record->limits.value[LIMIT_DISK],
             .cpu_ns = u.cpu_ns,
@@ -163,7 +169,8 @@ static void take_message(struct loop *l)
         be_ready(l, p);
         break;
     case LAUNCH_CREATE:
-        create(l, p);
+    case LAUNCH_POLICY:
+        add_job(l, p);
         break;
     case LAUNCH_OPEN:
         open_socket(l, p);
@@ -205,7 +212,7 @@ static int on_server_ended(struct loop *l, struct sandbox_error *e)
 {
     char why[160], line[256];
     describe_end(l, server_child_end(&l->server), why, sizeof(why));
-    creations_forget(&l->creations);
+    jobs_forget(&l->jobs);
     l->is_wrong = l->is_deaf = false;
     if (!l->is_ready)
         return sandbox_error_set(e, -EPIPE, "serve: the server could not start: %s", why);
@@ -221,17 +228,17 @@ static int on_server_ended(struct loop *l, struct sandbox_error *e)
 /* 1: go on; 0: a signal has come; or negative errno. */
 static int turn(struct loop *l, struct sandbox_error *e)
 {
-    struct pollfd p[3 + CREATIONS_MAX] = {
+    struct pollfd p[3 + JOBS_MAX] = {
         {.fd = l->signals, .events = POLLIN},
         {.fd = l->server.channel, .events = POLLIN},
         {.fd = l->server.pidfd, .events = POLLIN},
     };
-    size_t count = creations_fill_poll(&l->creations, p + 3);
+    size_t count = jobs_fill_poll(&l->jobs, p + 3);
     if (poll(p, 3 + count, -1) < 0)
         return errno == EINTR ? 1 : -errno;
     if (p[0].revents)
         return 0;
-    creations_step(&l->creations, p + 3, count);
+    jobs_step(&l->jobs, p + 3, count);
     if (p[1].revents & POLLIN)
         take_message(l);
     if (l->is_wrong || l->is_deaf || p[2].revents) {
@@ -258,7 +265,7 @@ static int watch_signals(struct sandbox_error *e)
 int serve_run(struct serve *s, struct sandbox_error *e)
 {
     struct loop l = {.serve = s, .server = SERVER_CHILD_NONE, .registry = REGISTRY_CLOSED};
-    creations_init(&l.creations, s, on_created, &l);
+    jobs_init(&l.jobs, s, on_done, &l);
     int r = registry_open(&l.registry, e);
     if (r < 0)
         return r;
@@ -270,7 +277,7 @@ int serve_run(struct serve *s, struct sandbox_error *e)
     while (r == 1)
         r = turn(&l, e);
     server_child_end(&l.server);
-    creations_forget(&l.creations);
+    jobs_forget(&l.jobs);
     base_closep(&l.signals);
     registry_close(&l.registry);
     return r;

@@ -7,8 +7,8 @@
  *
  *   main loop  server_child.c   the server's process
  *              serve.c          the channel, and what is asked over it
- *              creation.c       sandboxes being made: each by a child of this process, so that
- *                               nobody waits for it
+ *              job.c            what takes a while, as making a sandbox: each by a child of
+ *                               this process, so that nobody waits for it
  *
  * Sandboxes live on when this process ends, each with its keeper (sandbox/create.h); the next one
  * finds them again by the server's records.

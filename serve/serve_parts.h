@@ -26,29 +26,30 @@ int server_child_end(struct server_child *c);
 int server_child_send(const struct server_child *c, const struct launch_packet *p, const void *data,
                       int fd);
 
-/* ---- creation.c ---- */
+/* ---- job.c: what takes a while, each by a child of this process ---- */
 
-#define CREATIONS_MAX 8 /* at work; others wait for their turn */
+#define JOBS_MAX 8 /* at work; others wait for their turn */
 
-/* How one went; text: a name or a sentence. */
-typedef void (*creation_done_fn)(void *userdata, uint64_t id, int error, const char *text);
+/* How one went; text: a name or a sentence. type: what was asked for. */
+typedef void (*job_done_fn)(void *userdata, enum launch_type type, uint64_t id, int error,
+                            const char *text);
 
-struct creations {
+struct jobs {
     const struct serve *serve;
     struct list waiting, working;
     size_t working_count;
-    creation_done_fn done;
+    job_done_fn done;
     void *userdata;
 };
 
-void creations_init(struct creations *c, const struct serve *s, creation_done_fn done,
-                    void *userdata);
+void jobs_init(struct jobs *j, const struct serve *s, job_done_fn done, void *userdata);
 
-/* The specification of lib/base/launch.h; 0, -ENOMEM, or -EINVAL: it is none. */
-int creations_add(struct creations *c, uint64_t id, const char *records, size_t size);
+/* LAUNCH_CREATE or LAUNCH_POLICY, with the records of lib/base/launch.h. 0, -ENOMEM, or -EINVAL:
+ * they are none. */
+int jobs_add(struct jobs *j, const struct launch_packet *p, const char *records);
 
-size_t creations_fill_poll(const struct creations *c, struct pollfd p[CREATIONS_MAX]);
-void creations_step(struct creations *c, const struct pollfd *p, size_t count);
+size_t jobs_fill_poll(const struct jobs *j, struct pollfd p[JOBS_MAX]);
+void jobs_step(struct jobs *j, const struct pollfd *p, size_t count);
 
 /* Who asked is gone: those that wait are dropped, those at work are finished for nobody. */
-void creations_forget(struct creations *c);
+void jobs_forget(struct jobs *j);

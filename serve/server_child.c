@@ -8,6 +8,7 @@
 #include "sandbox/program.h"
 
 #include <fcntl.h>
+#include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
 #include <sys/socket.h>
@@ -74,10 +75,16 @@ int server_child_start(const struct serve *s, struct server_child *ret, struct s
 {
     int ends[2];
     char count[16];
-    const char *arguments[] = {"glovebox-server", count, s->allows_egress ? "allow" : "deny",
-                               s->domain, NULL};
+    char memory[24], cpus[24], disk[24];
+    const uint64_t *limits = s->spec->limits.value;
+    const char *arguments[] = {
+        "glovebox-server", count, s->allows_egress ? "allow" : "deny", memory, cpus, disk,
+        s->domain,         NULL};
     struct child c = {.arguments = arguments, .uid = geteuid(), .gid = getegid()};
     snprintf(count, sizeof(count), "%zu", s->listener_count);
+    snprintf(memory, sizeof(memory), "%" PRIu64, limits[LIMIT_MEMORY] >> 20);
+    snprintf(cpus, sizeof(cpus), "%" PRIu64, limits[LIMIT_CPUS]);
+    snprintf(disk, sizeof(disk), "%" PRIu64, limits[LIMIT_DISK] >> 20);
     _cleanup_close_ int null = open("/dev/null", O_RDWR | O_CLOEXEC);
     if (null < 0)
         return system_error(e, "/dev/null");

@@ -5,6 +5,7 @@
 #include "server/json.h"
 #include "server/keys.h"
 #include "server/limits.h"
+#include "server/measure.h"
 #include "server/request.h"
 #include "server/server.h"
 
@@ -38,6 +39,7 @@ static void free_box(struct watch *w)
 {
     struct box *b = container_of(w, struct box, link.watch);
     free(b->template);
+    free(b->measures);
     json_decref(b->metadata);
     json_decref(b->env);
     json_decref(b->network);
@@ -53,6 +55,12 @@ static void remove_box(struct box *b)
     link_close(&b->link, free_box);
 }
 
+/* Of two limits, of which 0 is none. */
+static int64_t lower(int64_t a, int64_t b)
+{
+    return a && b ? MIN(a, b) : a + b;
+}
+
 static struct box *make_box(const struct box_wish *wish)
 {
     struct box *b = calloc(1, sizeof(*b));
@@ -60,6 +68,8 @@ static struct box *make_box(const struct box_wish *wish)
         return NULL;
     b->key = wish->key;
     b->internet = wish->internet;
+    b->memory_mb = lower(wish->memory_mb, server.memory_mb);
+    b->cpus_thousandths = lower(wish->cpus_thousandths, server.cpus_thousandths);
     b->template = strdup(wish->template);
     b->metadata = json_incref(wish->metadata);
     b->env = json_incref(wish->env);
@@ -174,6 +184,7 @@ static void on_opened(struct link *l)
     set_timer(b, b->deadline_ms - server_wall_ms());
     if (was_ending)
         box_end(b, "ended again, after the server");
+    measure_soon();
     if (!b->started)
         return;
     void (*started)(void *, struct box *, int, const char *) = b->started;
@@ -252,9 +263,11 @@ static int record(const struct box *b)
         return -ENOMEM;
     return db_run(server.db,
                   "INSERT INTO sandboxes (id, key, token, started_ms, deadline_ms, template, "
-                  "metadata, env, network, internet) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-                  "sisiissssi", b->id, b->key, b->token, b->started_ms, b->deadline_ms, b->template,
-                  metadata, env, network, (int64_t)b->internet);
+                  "metadata, env, network, internet, memory_mb, cpus_thousandths) VALUES "
+                  "(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                  "sisiissssiii", b->id, b->key, b->token, b->started_ms, b->deadline_ms,
+                  b->template, metadata, env, network, (int64_t)b->internet, b->memory_mb,
+                  b->cpus_thousandths);
 }
 
 static void on_created(struct ask *a, int error, const char *data, size_t size _unused_,
@@ -348,6 +361,19 @@ int box_set_deadline(struct box *b, int64_t deadline_ms)
     return 0;
 }
 
+int box_set_network(struct box *b, json_t *network, int internet)
+{
+    _cleanup_free_ char *text = dump(network);
+    if (!text)
+        return -ENOMEM;
+    json_decref(b->network);
+    b->network = json_incref(network);
+    b->internet = internet;
+    note(b, "its network was changed");
+    return db_run(server.db, "UPDATE sandboxes SET network = ?, internet = ? WHERE id = ?", "sis",
+                  text, (int64_t)internet, b->id);
+}
+
 /* ---- finding ---- */
 
 struct box *boxes_find(const char *id, const struct key *key)
@@ -426,6 +452,8 @@ static int recover_one(struct db_query *q)
         .env = load(db_text(q, 7)),
         .network = db_is_null(q, 8) ? NULL : load(db_text(q, 8)),
         .internet = (int)db_number(q, 9),
+        .memory_mb = db_number(q, 11),
+        .cpus_thousandths = db_number(q, 12),
     };
     struct box *b = make_box(&wish);
     json_decref(wish.metadata);
@@ -446,7 +474,8 @@ static int read_records(void)
     struct db_query q;
     int r = db_begin(server.db, &q,
                      "SELECT id, key, token, started_ms, deadline_ms, template, metadata, env, "
-                     "network, internet, ending FROM sandboxes LIMIT ?",
+                     "network, internet, ending, memory_mb, cpus_thousandths FROM sandboxes "
+                     "LIMIT ?",
                      "i", (int64_t)BOXES_MAX);
     if (r == 0)
         r = db_next(&q);

@@ -29,12 +29,15 @@ struct box {
     char token[TOKEN_SIZE + 1];
     int64_t started_ms, deadline_ms; /* CLOCK_REALTIME */
     char *template;
-    json_t *metadata, *env; /* of strings */
-    json_t *network;        /* as it was asked for, or NULL */
-    int internet;           /* allow_internet_access: 0, 1; -1: not said */
-    struct list streams;    /* struct box_stream: cut when it ends */
-    bool is_asked_for;      /* of one that was found in the records */
-    bool is_settled;        /* ... and then: whether it lives is known, or it is being made */
+    json_t *metadata, *env;              /* of strings */
+    json_t *network;                     /* as it was asked for, or NULL */
+    int internet;                        /* allow_internet_access: 0, 1; -1: not said */
+    int64_t memory_mb, cpus_thousandths; /* its limits */
+    struct measures *measures;           /* measure.h; NULL: none yet */
+    int64_t measured_ms;                 /* it was asked for: CLOCK_REALTIME */
+    struct list streams;                 /* struct box_stream: cut when it ends */
+    bool is_asked_for;                   /* of one that was found in the records */
+    bool is_settled; /* ... and then: whether it lives is known, or it is being made */
     struct link link;
     struct ask ask; /* CREATE */
     struct timer timer;
@@ -91,6 +94,9 @@ void boxes_inherit(int64_t from, int64_t to);
 
 /* Moves the end. 0; negative errno: nothing has changed. */
 int box_set_deadline(struct box *b, int64_t deadline_ms);
+
+/* Notes what it may reach now; network is shared. 0 or negative errno. */
+int box_set_network(struct box *b, json_t *network, int internet);
 
 /* Ends it: its streams are cut at once. 0; or negative errno: its keeper can't be told. */
 int box_end(struct box *b, const char *why);

@@ -43,8 +43,3 @@ unsigned control_status_of(int error, const char **ret_why);
 
 #define ENVD_VERSION "0.6.13"
 #define CLIENT_ID    "6532622b"
-
-/* What a sandbox is given, until it can be asked for. */
-#define BOX_CPUS      2
-#define BOX_MEMORY_MB 2048
-#define BOX_DISK_MB   10240

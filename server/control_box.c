@@ -2,6 +2,7 @@
 /* What is asked of one sandbox: /sandboxes/ID and below. */
 #include "server/control.h"
 #include "server/limits.h"
+#include "server/measure.h"
 #include "server/server.h"
 
 #include "lib/http/syntax.h"
@@ -31,9 +32,9 @@ json_t *control_make_entry(const struct box *b)
     text_write_time(b->deadline_ms, end);
     return json_pack("{ss ss ss ss ss si si si ss ss sO so}", "templateID", b->template,
                      "sandboxID", b->id, "clientID", CLIENT_ID, "startedAt", started, "endAt", end,
-                     "cpuCount", BOX_CPUS, "memoryMB", BOX_MEMORY_MB, "diskSizeMB", BOX_DISK_MB,
-                     "state", "running", "envdVersion", ENVD_VERSION, "metadata", b->metadata,
-                     "volumeMounts", json_array());
+                     "cpuCount", measure_cpus(b->cpus_thousandths), "memoryMB", (int)b->memory_mb,
+                     "diskSizeMB", (int)server.disk_mb, "state", "running", "envdVersion",
+                     ENVD_VERSION, "metadata", b->metadata, "volumeMounts", json_array());
 }
 
 static json_t *make_detail(const struct box *b, bool with_token)
@@ -164,46 +165,7 @@ static void connect_later(struct request *r)
     connect_for(r, CONNECT_DEFAULT_S);
 }
 
-/* ---- network ---- */
-
-static void set_network(struct request *r)
-{
-    if (control_get_box(r))
-        request_fail(r, 501,
-                     "the network of a running sandbox can't be changed here yet; give it at the "
-                     "sandbox's creation");
-}
-
 /* ---- metrics ---- */
-
-struct measuring {
-    struct ask ask;
-    struct request *request;
-};
-
-static json_t *make_sample(const struct launch_usage *u, int64_t now_ms)
-{
-    char at[TIME_TEXT_SIZE + 1];
-    text_write_time(now_ms, at);
-    return json_pack("{ss sI si sf sI sI si si sI}", "timestamp", at, "timestampUnix",
-                     (json_int_t)(now_ms / 1000), "cpuCount",
-                     (int)MAX(u->cpu_thousandths / 1000, (uint64_t)1), "cpuUsedPct", 0.0, "memUsed",
-                     (json_int_t)u->memory_bytes, "memTotal", (json_int_t)u->memory_limit_bytes,
-                     "memCache", 0, "diskUsed", 0, "diskTotal", (json_int_t)u->disk_limit_bytes);
-}
-
-static void on_measured(struct ask *a, int error, const char *data, size_t size, int fd _unused_)
-{
-    struct measuring *m = container_of(a, struct measuring, ask);
-    struct request *r = m->request;
-    struct launch_usage usage;
-    json_t *samples = json_array();
-    if (!error && size == sizeof(usage)) {
-        memcpy(&usage, data, sizeof(usage));
-        json_array_append_new(samples, make_sample(&usage, server_wall_ms()));
-    }
-    control_answer(r, 200, samples);
-}
 
 static bool read_window(const char *query, const char *name, int64_t otherwise, int64_t *ret)
 {
@@ -219,45 +181,18 @@ static bool read_window(const char *query, const char *name, int64_t otherwise, 
     return true;
 }
 
-static void over_measure(struct request *r)
-{
-    struct measuring *m = r->state;
-    if (!m)
-        return;
-    launcher_forget(&m->ask);
-    free(m);
-}
-
-/* From when r->state is no path any more. */
-static const struct handler measuring = {.over = over_measure};
-
 static void measure(struct request *r)
 {
-    int64_t start, end, now = server_wall_ms() / 1000;
+    int64_t start, end;
     struct box *b = control_get_box(r);
-    free(r->state);
-    r->state = NULL;
     if (!b)
         return;
     if (!read_window(r->head->query, "start", 0, &start) ||
-        !read_window(r->head->query, "end", INT64_MAX, &end)) {
+        !read_window(r->head->query, "end", INT64_MAX / 2000, &end)) {
         request_fail(r, 400, "start, end: give seconds since 1970");
         return;
     }
-    if (start > now || end < now) {
-        control_answer(r, 200, json_array());
-        return;
-    }
-    struct measuring *m = calloc(1, sizeof(*m));
-    r->state = m;
-    r->handler = &measuring;
-    if (m) {
-        m->request = r;
-        m->ask.answered = on_measured;
-    }
-    int error = m ? launcher_ask(&m->ask, LAUNCH_USAGE, 0, b->id, strlen(b->id)) : -ENOMEM;
-    if (error < 0)
-        fail_because(r, error);
+    control_answer(r, 200, measure_list(b, start * 1000, end * 1000 + 999));
 }
 
 /* ---- handlers ---- */
@@ -274,5 +209,4 @@ HANDLER(control_set_timeout, set_timeout);
 HANDLER(control_refresh, refresh);
 HANDLER(control_connect, connect_first);
 HANDLER(control_connect_later, connect_later);
-HANDLER(control_set_network, set_network);
 HANDLER(control_measure, measure);

@@ -127,16 +127,18 @@ static bool check_network(struct request *r, const json_t *body, struct box_wish
         return false;
     }
     wish->internet = internet ? json_is_true(internet) : -1;
-    wish->network = network ? json_incref(network) : NULL;
-    const struct network_wish w = {network, wish->internet, server.allows_egress,
-                                   r->key->scope.egress};
+    const struct network_wish w = {.network = network,
+                                   .internet = wish->internet,
+                                   .allows_egress = server.allows_egress,
+                                   .most = r->key->scope.egress};
     int status = network_compile(&w, policy, &why);
     if (status < 0)
         request_fail(r, 503, "the server is short of memory; try again later");
     else if (status > 0)
         request_fail(r, (unsigned)status, "%s", why);
     wish->policy = policy->size ? policy->data : NULL;
-    return status == 0;
+    wish->network = status == 0 && network ? network_redact(network) : NULL;
+    return status == 0 && (!network || wish->network);
 }
 
 /* Counts it, so that it comes last. */

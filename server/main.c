@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * glovebox-server LISTENERS EGRESS [DOMAIN]
+ * glovebox-server LISTENERS EGRESS MEMORY_MB CPUS_THOUSANDTHS DISK_MB [DOMAIN]
  *
  * Started by serve/launcher.c with the descriptors of lib/base/launch.h, ends with the channel.
  * LISTENERS: how many there are; EGRESS: "allow" or "deny", for sandboxes whose creator says
- * nothing; DOMAIN: under which sandboxes are reached.
+ * nothing; then the limits of each sandbox, 0: none; DOMAIN: under which sandboxes are reached.
  */
 #include "lib/base/launch.h"
 #include "lib/db/db.h"
@@ -15,6 +15,7 @@
 #include "server/keys.h"
 #include "server/launcher.h"
 #include "server/loop.h"
+#include "server/measure.h"
 #include "server/schema.h"
 #include "server/seal.h"
 #include "server/server.h"
@@ -119,10 +120,13 @@ int main(int argc, char **argv)
 {
     char *given, made[API_KEY_SIZE + 1];
     int count = argc > 1 ? atoi(argv[1]) : 0;
-    if (argc < 3 || count < 1 || count > LAUNCH_LISTENERS_MAX)
+    if (argc < 6 || count < 1 || count > LAUNCH_LISTENERS_MAX)
         server_fail("only glovebox serve starts this program");
     server.allows_egress = !strcmp(argv[2], "allow");
-    server.domain = argc > 3 ? argv[3] : NULL;
+    server.memory_mb = atoll(argv[3]);
+    server.cpus_thousandths = atoll(argv[4]);
+    server.disk_mb = atoll(argv[5]);
+    server.domain = argc > 6 ? argv[6] : NULL;
     server.started_ms = server_wall_ms();
     begin(&given);
     int r = keys_start(given, made);
@@ -135,6 +139,7 @@ int main(int argc, char **argv)
     r = boxes_recover();
     if (r < 0)
         server_fail("the records of sandboxes can't be read: %s", strerror(-r));
+    measure_start();
     accept_clients(count);
     launcher_ready(made);
     explicit_bzero(made, sizeof(made));

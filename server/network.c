@@ -11,7 +11,6 @@ static const struct {
     int status;
     const char *why;
 } refused[] = {
-    {"rules", 501, "network.rules are not offered yet; leave them out"},
     {"egressProxy", 403, "network.egressProxy is not offered; leave it out"},
     {"maskRequestHost", 501, "network.maskRequestHost is not offered yet; leave it out"},
 };
@@ -137,18 +136,20 @@ static const char *check_ceiling(enum scope_egress most, const json_t *allow)
     return NULL;
 }
 
-static int write_document(const json_t *allow, const json_t *deny, bool denies_all, struct buf *out)
+static int write_document(const struct network_wish *w, bool denies_all, struct buf *out)
 {
+    const json_t *allow = json_object_get(w->network, "allowOut");
     size_t start = out->size;
     buf_printf(out, "{\"version\":1,\"default\":\"%s\",\"rules\":[", denies_all ? "deny" : "allow");
+    network_add_rules(out, json_object_get(w->network, "rules"), denies_all ? allow : NULL);
     add_rule(out, "allow", allow, false);
     add_rule(out, "allow", allow, true);
     if (!denies_all)
-        add_rule(out, "deny", deny, true);
+        add_rule(out, "deny", json_object_get(w->network, "denyOut"), true);
     if (out->failed)
         return -ENOMEM;
     bool has_rules = out->data[out->size - 1] == ',';
-    if (denies_all && !has_rules) {
+    if (denies_all && !has_rules && !w->is_replacement) {
         out->size = start; /* nothing is allowed: there is no network */
         out->data[start] = '\0';
         return 0;
@@ -167,6 +168,8 @@ int network_compile(const struct network_wish *w, struct buf *policy, const char
                        ret_why);
     if (r == 0)
         r = check_list(deny, "network.denyOut: give a list of at most 256 networks", ret_why);
+    if (r == 0)
+        r = network_check_rules(json_object_get(w->network, "rules"), ret_why);
     if (r)
         return r;
     *ret_why = check_ceiling(w->most, allow);
@@ -183,5 +186,5 @@ int network_compile(const struct network_wish *w, struct buf *policy, const char
                    "0.0.0.0/0 to denyOut";
         return 400;
     }
-    return write_document(allow, deny, asks_none || !allows_egress, policy);
+    return write_document(w, asks_none || !allows_egress, policy);
 }

@@ -15,6 +15,7 @@ struct network_wish {
     int internet;           /* allow_internet_access: 0, 1; -1: not said */
     bool allows_egress;     /* the server's default */
     enum scope_egress most; /* that the key may give */
+    bool is_replacement;    /* of another: nothing at all is a document, too */
 };
 
 /*
@@ -22,3 +23,15 @@ struct network_wish {
  * sentence in why (constant): 400, 403, 501; or -ENOMEM.
  */
 int network_compile(const struct network_wish *w, struct buf *policy, const char **ret_why);
+
+/*
+ * network.rules: fields that the gateway adds to requests to a host, which programs in the sandbox
+ * don't see. 0; or a status of HTTP with the sentence.
+ */
+int network_check_rules(const json_t *rules, const char **ret_why);
+
+/* Appends the rules of those hosts that are allowed: that are in the list, or all (allow NULL). */
+void network_add_rules(struct buf *out, const json_t *rules, const json_t *allow);
+
+/* A copy for people and records: without the values of fields. NULL: no memory. */
+json_t *network_redact(const json_t *network);

@@ -32,5 +32,7 @@ static const char *const schema_steps[] = {
     "ALTER TABLE keys ADD COLUMN parent INTEGER NOT NULL DEFAULT 0;"
     "ALTER TABLE keys ADD COLUMN scope TEXT NOT NULL DEFAULT "
     "'{\"egress\":\"any\",\"manageKeys\":true}';"
+    "ALTER TABLE sandboxes ADD COLUMN memory_mb INTEGER NOT NULL DEFAULT 0;"
+    "ALTER TABLE sandboxes ADD COLUMN cpus_thousandths INTEGER NOT NULL DEFAULT 0;"
     "CREATE INDEX audit_by_sandbox ON audit (sandbox);",
 };

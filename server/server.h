@@ -27,10 +27,11 @@ struct db;
 
 struct server {
     struct db *db;
-    const char *domain;          /* that sandboxes are told to be reached under, or NULL */
-    bool allows_egress;          /* of sandboxes whose creator says nothing of the network */
-    int64_t started_ms;          /* server_wall_ms() */
-    uint64_t requests, failures; /* answered; of them with 5xx */
+    const char *domain; /* that sandboxes are told to be reached under, or NULL */
+    bool allows_egress; /* of sandboxes whose creator says nothing of the network */
+    int64_t memory_mb, cpus_thousandths, disk_mb; /* the limits of each sandbox; 0: none */
+    int64_t started_ms;                           /* server_wall_ms() */
+    uint64_t requests, failures;                  /* answered; of them with 5xx */
 };
 
 extern struct server server;

@@ -6,12 +6,15 @@
  * not as said here ends it, and nothing that it can ask goes beyond what the launcher was started
  * with.
  *
- *   KEY text         launcher, first: the API key that is to be valid, or nothing: the server makes
- * one when it has none READY text       server: takes requests; the key that it has just made, or
- * nothing
+ *   KEY text         launcher, first: the API key that is to be valid, or nothing: the server
+ *                    makes one when it has none
+ *   READY text       server: takes requests; the key that it has just made, or nothing
  *
  *   CREATE id, spec  server: start a sandbox, as the records say
  *   CREATED id       launcher: it runs; or error, and a sentence
+ *   POLICY id, spec  server: another policy for a sandbox that has one; of the records name
+ *                    and policy, in this order
+ *   POLICY_SET id    launcher: it is in force; or error, and a sentence
  *   OPEN id, kind,   server: a connection to a sandbox's keeper; text is its name
  *        name
  *   OPENED id        launcher: with the descriptor; or error. ENOENT: there is no such sandbox
@@ -57,11 +60,13 @@ enum launch_type {
     LAUNCH_CREATED,
     LAUNCH_OPENED,
     LAUNCH_USED,
+    LAUNCH_POLICY_SET,
     /* server -> launcher */
     LAUNCH_READY,
     LAUNCH_CREATE,
     LAUNCH_OPEN,
     LAUNCH_USAGE,
+    LAUNCH_POLICY,
 };
 
 /* What OPEN asks for. */
@@ -86,7 +91,8 @@ struct launch_message {
 /* A sandbox at this moment. */
 struct launch_usage {
     uint64_t memory_bytes, memory_limit_bytes;
-    uint64_t disk_limit_bytes;
+    uint64_t memory_cache_bytes; /* of memory_bytes: files' */
+    uint64_t disk_bytes, disk_limit_bytes;
     int64_t cpu_ns; /* of all its processes, since its start */
     uint64_t cpu_thousandths;
 };

@@ -6,7 +6,7 @@ import sys
 import time
 
 sys.dont_write_bytecode = True
-from cases import main  # noqa: E402
+from cases import main, wait_until  # noqa: E402
 from server_client import Served  # noqa: E402
 
 
@@ -77,8 +77,11 @@ class Keys(Served):
     def test_memory_of_each(self):
         client = self.make(memoryMB=300, cpusThousandths=500)
         box = client.create()
-        sample = client.ask("GET", f"/sandboxes/{box.name}/metrics").json()[0]
-        self.assertEqual(sample["memTotal"], 300 << 20)
+        path = f"/sandboxes/{box.name}/metrics"
+        self.assertTrue(wait_until(lambda: client.ask("GET", path).json()))
+        self.assertEqual(client.ask("GET", path).json()[0]["memTotal"], 300 << 20)
+        detail = client.ask("GET", f"/sandboxes/{box.name}").json()
+        self.assertEqual((detail["memoryMB"], detail["cpuCount"]), (300, 1))
 
     def test_egress(self):
         none, named = self.make(egress="none"), self.make(egress="named")

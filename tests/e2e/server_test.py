@@ -183,9 +183,13 @@ class Control(Served):
 
     def test_metrics(self):
         box = self.client.create()
-        sample = self.client.ask("GET", f"/sandboxes/{box.name}/metrics").json()[0]
-        self.assertEqual(sample["memTotal"], 2 << 30)
+        path = f"/sandboxes/{box.name}/metrics"
+        self.assertTrue(wait_until(lambda: self.client.ask("GET", path).json()))
+        sample = self.client.ask("GET", path).json()[0]
+        self.assertEqual((sample["memTotal"], sample["diskTotal"], sample["cpuCount"]), (2 << 30, 10 << 30, 2))
         self.assertGreater(sample["memUsed"], 0)
+        box.start("/bin/sh", "-c", "while :; do :; done").next()
+        self.assertTrue(wait_until(lambda: self.client.ask("GET", path).json()[-1]["cpuUsedPct"] > 20))
         self.assertEqual(self.client.ask("GET", f"/sandboxes/{box.name}/metrics?start=1&end=2").json(), [])
 
 

@@ -2,14 +2,16 @@
 #include "serve/serve_parts.h"
 
 #include "sandbox/create.h"
+#include "sandbox/updates.h"
 
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <sys/wait.h>
 
-struct creation {
+struct job {
     struct list link;
+    enum launch_type type; /* what was asked for */
     uint64_t id;
     char *records;
     size_t size;
@@ -24,15 +26,14 @@ struct report {
     char text[SANDBOX_ERROR_MAX_BYTES];
 };
 
-void creations_init(struct creations *c, const struct serve *s, creation_done_fn done,
-                    void *userdata)
+void jobs_init(struct jobs *c, const struct serve *s, job_done_fn done, void *userdata)
 {
-    *c = (struct creations){.serve = s, .done = done, .userdata = userdata};
+    *c = (struct jobs){.serve = s, .done = done, .userdata = userdata};
     list_init(&c->waiting);
     list_init(&c->working);
 }
 
-static void free_creation(struct creation *c)
+static void free_job(struct job *c)
 {
     list_remove(&c->link);
     free(c->records);
@@ -81,13 +82,13 @@ static int take_record(struct sandbox_spec *spec, const char *record, struct san
         return lower_limit(spec, LIMIT_MEMORY, record + 10, 1 << 20, e);
     if (!strncmp(record, "cpus_thousandths=", 17))
         return lower_limit(spec, LIMIT_CPUS, record + 17, 1, e);
-    if (!strncmp(record,
-                 "template=", 9)) /* the server knows which there are; all are this machine's */
+    /* The server knows which there are; all are this machine's own programs. */
+    if (!strncmp(record, "template=", 9))
         return 0;
     return sandbox_error_set(e, -EINVAL, "a record that is not known");
 }
 
-static int complete(struct sandbox_spec *spec, const struct creation *c, struct sandbox_error *e)
+static int complete(struct sandbox_spec *spec, const struct job *c, struct sandbox_error *e)
 {
     for (size_t at = 0; at < c->size; at += strlen(c->records + at) + 1) {
         int r = take_record(spec, c->records + at, e);
@@ -97,12 +98,33 @@ static int complete(struct sandbox_spec *spec, const struct creation *c, struct 
     return 0;
 }
 
-static _noreturn_ void create(const struct serve *s, const struct creation *c, int pipe)
+static int create(struct sandbox_spec *spec, const struct job *c, struct report *ret,
+                  struct sandbox_error *e)
 {
-    struct sandbox_spec *spec = s->spec;
+    char name[SANDBOX_NAME_MAX_BYTES + 1] = "";
+    int r = complete(spec, c, e);
+    if (r == 0)
+        r = sandbox_create(spec, name, e);
+    snprintf(ret->text, sizeof(ret->text), "%s", name);
+    return r;
+}
+
+/* name=..., policy=... */
+static int set_policy(const struct job *c, struct sandbox_error *e)
+{
+    const char *name = c->records, *policy = name + strlen(name) + 1;
+    uint64_t generation;
+    if (policy >= c->records + c->size || strncmp(name, "name=", 5) != 0 ||
+        strncmp(policy, "policy=", 7) != 0)
+        return sandbox_error_set(e, -EINVAL, "records that are not name and policy");
+    const struct update u = {.json = policy + 7, .size = strlen(policy + 7)};
+    return updates_set_policy(name + 5, &u, &generation, e);
+}
+
+static _noreturn_ void work(const struct serve *s, const struct job *c, int pipe)
+{
     struct report r = {0};
     struct sandbox_error e = {0};
-    char name[SANDBOX_NAME_MAX_BYTES + 1] = "";
     sigset_t none;
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, NULL);
@@ -111,24 +133,23 @@ static _noreturn_ void create(const struct serve *s, const struct creation *c, i
     /* Or the next launcher would find its address in use. */
     for (size_t i = 0; i < s->listener_count; i++)
         close(s->listeners[i]);
-    r.error = complete(spec, c, &e);
-    if (r.error == 0)
-        r.error = sandbox_create(spec, name, &e);
-    snprintf(r.text, sizeof(r.text), "%s", r.error < 0 ? e.text : name);
+    r.error = c->type == LAUNCH_CREATE ? create(s->spec, c, &r, &e) : set_policy(c, &e);
+    if (r.error < 0)
+        snprintf(r.text, sizeof(r.text), "%s", e.text);
     _exit(write(pipe, &r, sizeof(r)) == (ssize_t)sizeof(r) ? 0 : 1);
 }
 
 /* ---- in the launcher ---- */
 
 /* The specification is the child's own copy from the fork on. */
-static int start(struct creations *all, struct creation *c)
+static int start(struct jobs *all, struct job *c)
 {
     int fds[2];
     if (pipe2(fds, O_CLOEXEC) < 0)
         return -errno;
     c->pid = fork();
     if (c->pid == 0)
-        create(all->serve, c, fds[1]);
+        work(all->serve, c, fds[1]);
     int error = errno;
     close(fds[1]);
     if (c->pid < 0) {
@@ -142,39 +163,39 @@ static int start(struct creations *all, struct creation *c)
     return 0;
 }
 
-static void start_waiting(struct creations *all)
+static void start_waiting(struct jobs *all)
 {
-    struct creation *c;
-    while (all->working_count < CREATIONS_MAX &&
-           (c = list_first(&all->waiting, struct creation, link))) {
+    struct job *c;
+    while (all->working_count < JOBS_MAX && (c = list_first(&all->waiting, struct job, link))) {
         int r = start(all, c);
         if (r == 0)
             continue;
-        all->done(all->userdata, c->id, -r, "the machine is short of memory or processes");
-        free_creation(c);
+        all->done(all->userdata, c->type, c->id, -r, "the machine is short of memory or processes");
+        free_job(c);
     }
 }
 
-int creations_add(struct creations *all, uint64_t id, const char *records, size_t size)
+int jobs_add(struct jobs *all, const struct launch_packet *p, const char *records)
 {
+    size_t size = p->data_size;
     if (size == 0 || records[size - 1] != '\0')
         return -EINVAL;
-    struct creation *c = calloc(1, sizeof(*c));
+    struct job *c = calloc(1, sizeof(*c));
     char *copy = c ? malloc(size) : NULL;
     if (!copy) {
         free(c);
         return -ENOMEM;
     }
     memcpy(copy, records, size);
-    *c = (struct creation){.id = id, .records = copy, .size = size};
+    *c = (struct job){.type = p->type, .id = p->id, .records = copy, .size = size};
     list_append(&all->waiting, &c->link);
     start_waiting(all);
     return 0;
 }
 
-size_t creations_fill_poll(const struct creations *all, struct pollfd p[CREATIONS_MAX])
+size_t jobs_fill_poll(const struct jobs *all, struct pollfd p[JOBS_MAX])
 {
-    struct creation *c;
+    struct job *c;
     size_t count = 0;
     list_for_each(c, &all->working, link) p[count++] =
         (struct pollfd){.fd = c->pipe, .events = POLLIN};
@@ -182,7 +203,7 @@ size_t creations_fill_poll(const struct creations *all, struct pollfd p[CREATION
 }
 
 /* It has written all that it ever will, or is gone: so neither call waits for long. */
-static void finish(struct creations *all, struct creation *c)
+static void finish(struct jobs *all, struct job *c)
 {
     struct report r;
     ssize_t size = read(c->pipe, &r, sizeof(r));
@@ -190,18 +211,17 @@ static void finish(struct creations *all, struct creation *c)
     while (waitpid(c->pid, NULL, 0) < 0 && errno == EINTR)
         ;
     if (size != (ssize_t)sizeof(r))
-        r = (struct report){.error = -EPIPE,
-                            .text = "the sandbox's creation was interrupted; try again"};
+        r = (struct report){.error = -EPIPE, .text = "it was interrupted; try again"};
     r.text[sizeof(r.text) - 1] = '\0';
     if (!c->is_forgotten)
-        all->done(all->userdata, c->id, -r.error, r.text);
+        all->done(all->userdata, c->type, c->id, -r.error, r.text);
     all->working_count--;
-    free_creation(c);
+    free_job(c);
 }
 
-void creations_step(struct creations *all, const struct pollfd *p, size_t count)
+void jobs_step(struct jobs *all, const struct pollfd *p, size_t count)
 {
-    struct creation *c, *next;
+    struct job *c, *next;
     list_for_each_safe(c, next, &all->working, link)
     {
         for (size_t i = 0; i < count; i++)
@@ -213,9 +233,9 @@ void creations_step(struct creations *all, const struct pollfd *p, size_t count)
     start_waiting(all);
 }
 
-void creations_forget(struct creations *all)
+void jobs_forget(struct jobs *all)
 {
-    struct creation *c, *next;
-    list_for_each_safe(c, next, &all->waiting, link) free_creation(c);
+    struct job *c, *next;
+    list_for_each_safe(c, next, &all->waiting, link) free_job(c);
     list_for_each(c, &all->working, link) c->is_forgotten = true;
 }

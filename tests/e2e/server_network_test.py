@@ -1,0 +1,119 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""The network fields of the control plane: what a sandbox reaches, and that it changes under way. What left is asserted at
+the other end."""
+import sys
+
+sys.dont_write_bytecode = True
+import egress_test  # noqa: E402
+from cases import main  # noqa: E402
+from egress_test import NOTHING, PROLOGUE, network  # noqa: E402
+from internet import GOOD, OTHER  # noqa: E402
+from server_client import Served  # noqa: E402
+
+ALL = ["0.0.0.0/0"]
+HTTP = PROLOGUE + """
+import urllib.request
+def get(url):
+    with urllib.request.urlopen(url, timeout=20) as r:
+        return r.read().decode()
+"""
+
+
+class Networked(Served):
+    def setUp(self):
+        if not egress_test.CAN_RUN:
+            self.skipTest("needs root, ip(8) and veth, for network namespaces")
+        self.net = network()
+        super().setUp()
+        self.before = self.net.counts()
+
+    def came_in(self):
+        now = self.net.counts()
+        return {key: now[key][len(self.before[key]):] if isinstance(now[key], list) else now[key] - self.before[key]
+                for key in now}
+
+    def said(self, box, code):
+        done = box.run("/usr/bin/python3", "-c", HTTP + f"print({code})")
+        self.assertEqual(done.end and done.end["exitCode"], 0, (done.err, done.error))
+        return done.out.decode().strip()
+
+    def change(self, box, status=204, **network):
+        return self.expect_status(self.client.ask("PUT", f"/sandboxes/{box.name}/network", network), status)
+
+
+class Network(Networked):
+    def test_nothing_unless_it_is_named(self):
+        for wish in ({}, {"allow_internet_access": True}, {"network": {"denyOut": ALL}}):
+            box = self.client.create(**wish)
+            self.assertEqual(self.said(box, f"(became('{GOOD}'), by_name('api.good.test'))"), "('ENETUNREACH', 'NONAME')")
+        self.assertEqual(self.came_in(), NOTHING)
+
+    def test_names_and_addresses(self):
+        box = self.client.create(network={"allowOut": ["api.good.test", OTHER], "denyOut": ALL})
+        self.assertEqual(self.said(box, f"(by_name('api.good.test'), became('{OTHER}'), by_name('evil.test'))"),
+                         "('ok', 'ok', 'NONAME')")
+
+    def test_headers_of_rules(self):
+        """The server has the field; neither the sandbox's environment nor what is told of it does."""
+        box = self.client.create(network={
+            "allowOut": ["api.good.test"], "denyOut": ALL,
+            "rules": {"api.good.test": [{"transform": {"headers": {"Authorization": "Bearer one-two-three"}}}],
+                      "evil.test": [{"transform": {"headers": {"X": "y"}}}]}})
+        self.said(box, "get('http://api.good.test/x')")
+        self.assertEqual(self.came_in()["authorizations"], ["Bearer one-two-three"])
+        self.assertEqual(self.said(box, "by_name('evil.test')"), "NONAME")
+        detail = self.client.ask("GET", f"/sandboxes/{box.name}")
+        self.assertNotIn(b"one-two-three", detail.body)
+        self.assertIn("Authorization", str(detail.json()["network"]["rules"]))
+        self.assertNotIn(b"one-two-three", box.run("/bin/sh", "-c", "env; cat /proc/*/environ").out)
+        self.server.stop()
+        for name in ("server.db", "server.db-wal"):
+            try:
+                with open(f"{self.server.state}/{name}", "rb") as f:
+                    self.assertNotIn(b"one-two-three", f.read())
+            except FileNotFoundError:
+                pass
+        self.server.start()
+
+    def test_it_changes_under_way(self):
+        box = self.client.create(network={"allowOut": ["api.good.test"], "denyOut": ALL})
+        stream = box.start("/usr/bin/python3", "-u", "-c", HTTP + "s = tcp(look('api.good.test')[0])\nprint('open')\n"
+                           "try:\n  print('end', s.recv(10))\nexcept OSError as e:\n  print('end', e)")
+        stream.read_until(b"open")
+        self.change(box, allowOut=[OTHER], denyOut=ALL)
+        self.assertIn(b"end", stream.finish().out)
+        self.assertEqual(self.said(box, f"(by_name('api.good.test'), became('{OTHER}'))"), "('NONAME', 'ok')")
+        self.change(box)
+        self.assertNotEqual(self.said(box, f"became('{OTHER}')"), "ok")
+        self.assertEqual(self.client.ask("GET", f"/sandboxes/{box.name}").json()["network"], {})
+
+    def test_what_is_wrong_changes_nothing(self):
+        box = self.client.create(network={"allowOut": ["api.good.test"], "denyOut": ALL})
+        for wrong, status in (({"allowOut": "api.good.test"}, 400), ({"denyOut": ["evil.test"]}, 400), ({"allowOut": ["a.test"]}, 400),
+                              ({"rules": {"h": []}}, 400), ({"rules": {"h": [{"transform": {"headers": {"a": "${secret.X}"}}}]}}, 400),
+                              ({"egressProxy": {"address": "x"}}, 403), ({"allow_internet_access": 1}, 400)):
+            self.change(box, status, **wrong)
+        self.assertEqual(self.said(box, "by_name('api.good.test')"), "ok")
+
+    def test_one_without_a_network_gets_none(self):
+        box = self.client.create()
+        self.change(box, 409, allowOut=[OTHER], denyOut=ALL)
+        self.assertNotEqual(self.said(box, f"became('{OTHER}')"), "ok")
+
+
+class Allowed(Networked):
+    OPTIONS = ("--default-egress", "allow")
+
+    def test_the_default(self):
+        box = self.client.create()
+        self.assertEqual(self.said(box, f"(by_name('api.good.test'), became('{OTHER}'), became('127.0.0.1', {self.server.port}))"),
+                         "('ok', 'ok', 'ECONNREFUSED')")
+        closed = self.client.create(allow_internet_access=False)
+        self.assertEqual(self.said(closed, f"became('{OTHER}')"), "ENETUNREACH")
+        part = self.client.create(network={"denyOut": [f"{OTHER}/32"]})
+        self.assertEqual(self.said(part, f"(by_name('api.good.test'), became('{OTHER}') == 'ok')"), "('ok', False)")
+
+
+if __name__ == "__main__":
+    main(sys.modules[__name__])
