@@ -21,11 +21,47 @@ static const char no_secret[] =
     "secrets are not offered yet; glovebox run --secret has them for single programs";
 static const char no_log[] = "logs are not offered yet; read a command's output as it comes";
 
+static void answer_health(struct request *r)
+{
+    static const char text[] = "{\"status\":\"ok\"}";
+    request_answer(r, 200, "application/json", text, sizeof(text) - 1);
+}
+
+/* The text format of Prometheus: https://prometheus.io/docs/instrumenting/exposition_formats/ */
+static void answer_metrics(struct request *r)
+{
+    char text[1024];
+    int size = snprintf(
+        text, sizeof(text),
+        "# TYPE glovebox_sandboxes gauge\nglovebox_sandboxes %zu\n"
+        "# TYPE glovebox_connections gauge\nglovebox_connections %zu\n"
+        "# TYPE glovebox_requests_total counter\nglovebox_requests_total %" PRIu64 "\n"
+        "# TYPE glovebox_failures_total counter\nglovebox_failures_total %" PRIu64 "\n"
+        "# TYPE glovebox_start_time_seconds gauge\nglovebox_start_time_seconds %" PRId64 "\n",
+        boxes_count(), connections_count(), server.requests, server.failures,
+        server.started_ms / 1000);
+    request_answer(r, 200, "text/plain; version=0.0.4", text, (size_t)size);
+}
+
+/* Also the description of this table and of envd's: tests hold it against them. */
+static void answer_openapi(struct request *r)
+{
+    extern const char openapi_json[], openapi_json_end[];
+    request_answer(r, 200, "application/json", openapi_json,
+                   (size_t)(openapi_json_end - openapi_json));
+}
+
+static const struct handler health = {.ready = answer_health}, metrics = {.ready = answer_metrics},
+                            openapi = {.ready = answer_openapi};
+
 static const struct control_route {
     const char *method, *path;
     const struct handler *handler; /* NULL: it is not offered, and missing says so */
     const char *missing;
 } routes[] = {
+    {"GET", "/health", &health, NULL},
+    {"GET", "/openapi.json", &openapi, NULL},
+    {"GET", "/metrics", &metrics, NULL},
     {"POST", "/sandboxes", &control_create, NULL},
     {"POST", "/v2/sandboxes", &control_create, NULL},
     {"GET", "/sandboxes", &control_list_running, NULL},
@@ -103,28 +139,6 @@ bool control_has_key(struct request *r)
     return false;
 }
 
-static void answer_health(struct request *r)
-{
-    static const char text[] = "{\"status\":\"ok\"}";
-    request_answer(r, 200, "application/json", text, sizeof(text) - 1);
-}
-
-/* The text format of Prometheus: https://prometheus.io/docs/instrumenting/exposition_formats/ */
-static void answer_metrics(struct request *r)
-{
-    char text[1024];
-    int size = snprintf(
-        text, sizeof(text),
-        "# TYPE glovebox_sandboxes gauge\nglovebox_sandboxes %zu\n"
-        "# TYPE glovebox_connections gauge\nglovebox_connections %zu\n"
-        "# TYPE glovebox_requests_total counter\nglovebox_requests_total %" PRIu64 "\n"
-        "# TYPE glovebox_failures_total counter\nglovebox_failures_total %" PRIu64 "\n"
-        "# TYPE glovebox_start_time_seconds gauge\nglovebox_start_time_seconds %" PRId64 "\n",
-        boxes_count(), connections_count(), server.requests, server.failures,
-        server.started_ms / 1000);
-    request_answer(r, 200, "text/plain; version=0.0.4", text, (size_t)size);
-}
-
 static bool is_get(const struct request *r)
 {
     return !strcmp(r->head->method, "GET") || !strcmp(r->head->method, "HEAD");
@@ -149,33 +163,40 @@ static bool method_fits(const struct request *r, const struct control_route *rou
     return !strcmp(route->method, r->head->method) || (!strcmp(route->method, "GET") && is_get(r));
 }
 
+/* The row of a request, with what stands for its "*". NULL: *ret_is_known tells whether another
+ * method has one. */
+static const struct control_route *find_route(const struct request *r, const char **ret_segment,
+                                              size_t *ret_size, bool *ret_is_known)
+{
+    *ret_is_known = false;
+    for (size_t i = 0; i < ARRAY_SIZE(routes); i++) {
+        *ret_segment = NULL;
+        bool fits = routes[i].method
+                        ? path_matches(routes[i].path, r->head->path, ret_segment, ret_size)
+                        : is_below(routes[i].path, r->head->path);
+        if (fits && (!routes[i].method || method_fits(r, &routes[i])))
+            return &routes[i];
+        *ret_is_known |= fits;
+    }
+    return NULL;
+}
+
 const struct handler *control_find(struct request *r)
 {
-    const char *path = r->head->path;
-    bool is_known = false;
-    if (is_get(r) && !strcmp(path, "/health")) {
-        answer_health(r);
-        return NULL;
-    }
+    const char *segment = NULL;
+    size_t size = 0;
+    bool is_known;
+    const struct control_route *route = find_route(r, &segment, &size, &is_known);
+    if (route && (route->handler == &health || route->handler == &openapi))
+        return route->handler;
     if (!control_has_key(r))
         return NULL;
     if (r->key->scope.read_only && !is_get(r)) {
         request_fail(r, 403, "this key may only look; use another one");
         return NULL;
     }
-    if (is_get(r) && !strcmp(path, "/metrics")) {
-        answer_metrics(r);
-        return NULL;
-    }
-    for (size_t i = 0; i < ARRAY_SIZE(routes); i++) {
-        const char *segment = NULL;
-        size_t size = 0;
-        bool fits = routes[i].method ? path_matches(routes[i].path, path, &segment, &size)
-                                     : is_below(routes[i].path, path);
-        if (fits && (!routes[i].method || method_fits(r, &routes[i])))
-            return use_route(r, &routes[i], segment, size);
-        is_known |= fits;
-    }
+    if (route)
+        return use_route(r, route, segment, size);
     if (is_known)
         request_fail(r, 405, "%s: not for this path; docs/api.md lists what is", r->head->method);
     else
