@@ -94,6 +94,7 @@ static int complete(struct run_options *o, const struct canary *c, int count, ch
     if (!o->spec.limits.value[LIMIT_TIMEOUT])
         o->spec.limits.value[LIMIT_TIMEOUT] = LONGEST_NS;
     o->spec.null_input = !o->spec.tty;
+    o->spec.forget = true;
     o->spec.join_output = false;
     if (canary_tell(c, o->spec.hostname, &o->spec.env) < 0 ||
         strv_append(&o->spec.env, INSIDE_VARIABLE) < 0)

@@ -52,6 +52,7 @@ static int start_one(struct sandbox_outcome *ret, struct sandbox_error *e)
         r = limit_take(&o.limits, limits[i].which, limits[i].value, e);
     if (r == 0)
         r = run_options_complete(&o, ARRAY_SIZE(words), words, e);
+    o.spec.forget = true;
     if (r == 0)
         r = sandbox_run(&o.spec, &io, ret, e);
     run_options_done(&o);

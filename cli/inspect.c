@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * glovebox inspect: one running sandbox, what it may use, what it uses, and what holds it.
+ * glovebox inspect: one sandbox, what it may use, what it uses, and what holds it; or how it ended.
  */
 #include "cli/options.h"
 #include "cli/say.h"
@@ -42,12 +42,12 @@ void cli_inspect_help(FILE *out)
     fputs("Usage: glovebox inspect [OPTIONS] NAME\n"
           "\n"
           "Says what a running sandbox of yours may use, what it uses now, and what holds it to "
-          "that.\n"
+          "that;\nof one that has ended, how and when.\n"
           "\n"
           "Options:\n",
           out);
     cli_options_print(options, out);
-    fputs("\nThe names: glovebox ps. More: man glovebox-inspect\n", out);
+    fputs("\nThe names: glovebox ps -a. More: man glovebox-inspect\n", out);
 }
 
 int cli_inspect(int count, char **words)
@@ -63,7 +63,7 @@ int cli_inspect(int count, char **words)
     if (r == 0 && count - used != 1)
         r = sandbox_error_set(&e, -EINVAL,
                               "inspect: give the name of one sandbox; glovebox ps "
-                              "lists them");
+                              "-a lists them");
     if (r == 0)
         r = sandboxes_inspect(words[used], o.json, stdout, &e);
     if (r < 0)

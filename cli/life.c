@@ -5,7 +5,7 @@
 #include "cli/options.h"
 #include "cli/say.h"
 #include "cli/verbs.h"
-#include "sandbox/exec_ask.h"
+#include "sandbox/end_watch.h"
 
 struct life_options {
     bool help;
@@ -50,40 +50,57 @@ void cli_wait_help(FILE *out)
                "status is that of the last one, as glovebox run has it.\n");
 }
 
-/* Waits for the sandbox's EXEC_OVER: its status, or negative errno. */
-static int wait_over(int fd, const char *name, bool is_told, struct sandbox_error *e)
+static void tell_end(const char *name, const struct record_end *end)
 {
-    static struct exec_message m;
-    char cause[64], words[256];
-    do {
-        ssize_t n = exec_receive(fd, &m);
-        if (n <= 0)
-            return sandbox_error_set(e, n < 0 ? (int)n : -EPIPE,
-                                     "%s: its starter has ended without a word", name);
-    } while (m.packet.type != EXEC_OVER);
-    size_t size = strnlen(m.text, m.packet.text_size);
-    text_line(m.text, size, cause, sizeof(cause));
-    size = MIN(size + 1, (size_t)m.packet.text_size);
-    text_line(m.text + size, m.packet.text_size - size, words, sizeof(words));
-    if (is_told)
-        printf("%s\t%s\t%s\n", name, cause, words);
-    return m.packet.status & 0xff;
+    printf("%s\t%s\t%s\n", name, end->cause, end->words);
 }
 
-/* end: EXEC_END comes with that status; -1: it is only waited for. */
+/* Waits until it has ended: its status, or negative errno. */
+static int wait_over(struct end_watch *w, bool is_told, struct sandbox_error *e)
+{
+    static struct exec_message m;
+    struct record_end end;
+    int r = end_watch_take(w, &m, &end, e);
+    if (r == 0 && is_told)
+        tell_end(w->name, &end);
+    return r < 0 ? r : end.exit_status;
+}
+
+/* end: EXEC_END comes with that status. */
 static int end_one(const char *name, int end, struct sandbox_error *e)
 {
     const char *who = end == 1 ? "glovebox kill" : "glovebox stop";
-    const struct exec_packet watch = {.version = EXEC_VERSION, .type = EXEC_WATCH};
     const struct exec_packet stop = {.version = EXEC_VERSION,
                                      .type = EXEC_END,
                                      .status = end,
                                      .text_size = (uint32_t)strlen(who)};
-    _cleanup_close_ int fd = exec_connect(name, e);
-    int r = fd < 0 ? fd : exec_ask_wait(fd, &watch, NULL, e);
-    if (r == 0 && end >= 0)
-        r = exec_ask_wait(fd, &stop, who, e);
-    return r < 0 ? r : wait_over(fd, name, end < 0, e);
+    struct end_watch w;
+    int r = end_watch_open(name, &w, e);
+    if (r < 0)
+        return r;
+    r = exec_ask_wait(w.socket, &stop, who, e);
+    if (r == 0)
+        r = wait_over(&w, false, e);
+    end_watch_close(&w);
+    return r;
+}
+
+static int wait_one(const char *name, struct sandbox_error *e)
+{
+    struct end_watch w;
+    struct record_end end;
+    int r = end_watch_open(name, &w, e);
+    if (r == -ENOENT) {
+        r = end_find(name, 0, &end, e);
+        if (r == 0)
+            tell_end(name, &end);
+        return r < 0 ? r : end.exit_status;
+    }
+    if (r < 0)
+        return r;
+    r = wait_over(&w, true, e);
+    end_watch_close(&w);
+    return r;
 }
 
 static int end_all(int count, char **words, const char *verb, int end, void (*help)(FILE *out))
@@ -105,7 +122,7 @@ static int end_all(int count, char **words, const char *verb, int end, void (*he
     if (r < 0)
         cli_say_error(&e);
     for (int i = used; i < count && r >= 0; i++) {
-        int one = end_one(words[i], end, &e);
+        int one = end < 0 ? wait_one(words[i], &e) : end_one(words[i], end, &e);
         if (one < 0) {
             cli_say_error(&e);
             status = CLI_STATUS_BAD_USE;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * glovebox ps: the sandboxes of this user that are running.
+ * glovebox ps: the sandboxes of this user.
  */
 #include "cli/options.h"
 #include "cli/say.h"
@@ -8,12 +8,19 @@
 #include "cli/verbs.h"
 
 struct ps_options {
-    bool json, help;
+    struct sandboxes_view view;
+    bool help;
 };
 
 static int take_json(void *target, const char *value _unused_, struct sandbox_error *e _unused_)
 {
-    ((struct ps_options *)target)->json = true;
+    ((struct ps_options *)target)->view.json = true;
+    return 0;
+}
+
+static int take_all(void *target, const char *value _unused_, struct sandbox_error *e _unused_)
+{
+    ((struct ps_options *)target)->view.all = true;
     return 0;
 }
 
@@ -24,14 +31,13 @@ static int take_help(void *target, const char *value _unused_, struct sandbox_er
 }
 
 static const struct cli_option options[] = {
+    {"all", 'a', NULL, "also those that have ended: why, and with what status", take_all},
     {"json", 0, NULL, "print an array of JSON objects", take_json},
     {"help", 'h', NULL, "print this", take_help},
     {0},
 };
 
 static const struct cli_foreign_option foreign[] = {
-    {"all", "leave it out, nothing is kept of sandboxes that have ended"},
-    {"a", "leave it out, nothing is kept of sandboxes that have ended"},
     {0},
 };
 
@@ -45,7 +51,8 @@ void cli_ps_help(FILE *out)
 {
     fputs("Usage: glovebox ps [OPTIONS]\n"
           "\n"
-          "Lists your sandboxes that are running on this machine.\n"
+          "Lists your sandboxes that are running on this machine, and with -a those that have\n"
+          "ended: the last 100, of the last week.\n"
           "\n"
           "Options:\n",
           out);
@@ -69,7 +76,7 @@ int cli_ps(int count, char **words)
                               "inspect %s",
                               words[used]);
     if (r == 0)
-        r = sandboxes_list(o.json, stdout, &e);
+        r = sandboxes_list(&o.view, stdout, &e);
     if (r < 0)
         cli_say_error(&e);
     return r < 0 ? CLI_STATUS_BAD_USE : 0;

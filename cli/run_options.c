@@ -112,6 +112,13 @@ static int take_tty(void *target, const char *value _unused_, struct sandbox_err
     return 0;
 }
 
+static int take_rm(void *target, const char *value _unused_, struct sandbox_error *e _unused_)
+{
+    struct run_options *o = target;
+    o->spec.forget = true;
+    return 0;
+}
+
 static int take_trace(void *target, const char *value, struct sandbox_error *e)
 {
     struct run_options *o = target;
@@ -211,6 +218,7 @@ const struct cli_option cli_run_options[] = {
     {"interactive", 'i', NULL, "pass standard input on (always done)", take_interactive},
     {"tty", 't', NULL, "give it a terminal: for shells and editors", take_tty},
     {"name", 0, "NAME", "a name for the sandbox, for ps(1) and --json", take_name},
+    {"rm", 0, NULL, "keep nothing of it behind its end, for ps -a and logs", take_rm},
     {"trace", 0, "FILE", "write each system call with its result to FILE (- is stderr)",
      take_trace},
     {"json", 0, NULL, "print one JSON object with output, status, time and memory", take_json},
@@ -232,7 +240,6 @@ const struct cli_option cli_run_options[] = {
 };
 
 const struct cli_foreign_option cli_run_foreign[] = {
-    {"rm", "leave it out, a sandbox leaves nothing behind"},
     {"init", "leave it out, the sandbox's kernel takes in orphans"},
     {"detach", "put it in the background with your shell (&)"},
     {"d", "put it in the background with your shell (&)"},

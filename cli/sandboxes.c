@@ -1,35 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/sandboxes.h"
 
+#include "cli/ended.h"
 #include "cli/report_limits.h"
 #include "lib/text/shown.h"
+#include "sandbox/ended.h"
 #include "sandbox/registry.h"
 #include "sandbox/usage.h"
 
 #include <inttypes.h>
-#include <time.h>
 
 #define JSON_FLAGS (JSON_ENSURE_ASCII | JSON_REAL_PRECISION(12))
 
 static int64_t age_ns(const struct record *r)
 {
-    struct timespec ts;
-    clock_gettime(CLOCK_REALTIME, &ts);
-    return MAX(ts.tv_sec * NSEC_PER_SEC + ts.tv_nsec - r->created_ns, (int64_t)0);
-}
-
-/* "12 s", "3 min", "2 h", "5 d": as exact as a glance needs. */
-static void format_age(int64_t ns, char *ret, size_t size)
-{
-    int64_t s = ns / NSEC_PER_SEC;
-    if (s < 120)
-        snprintf(ret, size, "%" PRId64 " s", s);
-    else if (s < 120 * 60)
-        snprintf(ret, size, "%" PRId64 " min", s / 60);
-    else if (s < 48 * 3600)
-        snprintf(ret, size, "%" PRId64 " h", s / 3600);
-    else
-        snprintf(ret, size, "%" PRId64 " d", s / (24 * 3600));
+    return MAX(ended_now_ns() - r->created_ns, (int64_t)0);
 }
 
 static void format_memory(const struct sandbox_usage *u, char *ret, size_t size)
@@ -70,8 +55,8 @@ static json_t *make_object(const char *name, const struct record *r, const struc
     json_t *egress = r->gateway
                          ? json_pack("{s:s, s:i}", "policy", r->egress, "gateway_pid", r->gateway)
                          : json_null();
-    return json_pack("{s:s, s:i, s:i, s:f, s:s, s:o, s:o, s:o, s:o, s:o, s:o}", "name", name, "pid",
-                     r->pid, "starter_pid", r->starter, "age_ms",
+    return json_pack("{s:s, s:s, s:i, s:i, s:f, s:s, s:o, s:o, s:o, s:o, s:o, s:o}", "name", name,
+                     "state", "running", "pid", r->pid, "starter_pid", r->starter, "age_ms",
                      (double)(age_ns(r) / NSEC_PER_USEC) / 1000.0, "command", r->command, "limits",
                      report_make_limits(&r->limits), "limited_by",
                      report_make_controls(&r->controls), "usage", make_usage(u), "cgroups", groups,
@@ -90,15 +75,39 @@ static int print_json(json_t *j, FILE *out, struct sandbox_error *e)
 }
 
 struct listing {
+    const struct sandboxes_view *view;
     FILE *out;
     json_t *array; /* instead */
 };
 
+static void print_running(const struct listing *l, const char *name, const struct record *r,
+                          const struct sandbox_usage *u)
+{
+    char age[32], memory[64], shown_name[128], command[64];
+    ended_format_age(age_ns(r), age, sizeof(age));
+    if (l->view->all) {
+        const struct ps_row row = {.name = name,
+                                   .state = "running",
+                                   .status = "",
+                                   .ended = "",
+                                   .ran = age,
+                                   .why = "",
+                                   .command = r->command};
+        ended_print_row(&row, l->out);
+        return;
+    }
+    format_memory(u, memory, sizeof(memory));
+    text_line(name, strlen(name), shown_name, sizeof(shown_name));
+    text_line(r->command, strlen(r->command), command, sizeof(command));
+    fprintf(l->out, "%-20s %8d %8s %16s %10u  %s\n", shown_name, r->pid, age, memory, u->processes,
+            command);
+}
+
+/* A registry_see_fn. */
 static void see(void *userdata, const char *name, char *text)
 {
     struct listing *l = userdata;
     struct sandbox_usage u;
-    char age[32], memory[64], shown_name[128], command[64];
     _cleanup_free_ struct record *r = malloc(sizeof(*r));
     if (!r)
         return;
@@ -106,33 +115,50 @@ static void see(void *userdata, const char *name, char *text)
     /* Between its entry and its start, or its end and its leaving, there is nothing to see. */
     if (usage_read(r, &u) < 0)
         return;
-    if (l->array) {
+    if (l->array)
         json_array_append_new(l->array, make_object(name, r, &u));
-        return;
-    }
-    format_age(age_ns(r), age, sizeof(age));
-    format_memory(&u, memory, sizeof(memory));
-    text_line(name, strlen(name), shown_name, sizeof(shown_name));
-    text_line(r->command, strlen(r->command), command, sizeof(command));
-    fprintf(l->out, "%-20s %8d %8s %16s %10u  %s\n", shown_name, r->pid, age, memory, u.processes,
-            command);
+    else
+        print_running(l, name, r, &u);
 }
 
-int sandboxes_list(bool json, FILE *out, struct sandbox_error *e)
+/* An ended_see_fn. */
+static bool see_ended(void *userdata, const char *name, const struct record *r,
+                      const char *output _unused_, size_t output_size _unused_)
+{
+    struct listing *l = userdata;
+    if (l->array)
+        json_array_append_new(l->array, ended_make_object(name, r));
+    else
+        ended_print(name, r, l->out);
+    return true;
+}
+
+static int list_all(struct listing *l, struct sandbox_error *e)
 {
     struct registry registry;
-    struct listing l = {.out = out, .array = json ? json_array() : NULL};
     int r = registry_open(&registry, e);
     if (r < 0)
         return r;
-    if (!json)
+    /* Those that are found dead come after it. */
+    r = registry_list(&registry, see, l);
+    if (r == 0 && l->view->all)
+        r = ended_list(registry.folder, NULL, see_ended, l);
+    if (r < 0)
+        sandbox_error_set(e, r, "%s: %s; make it readable", registry.path, strerror(-r));
+    registry_close(&registry);
+    return r;
+}
+
+int sandboxes_list(const struct sandboxes_view *v, FILE *out, struct sandbox_error *e)
+{
+    struct listing l = {.view = v, .out = out, .array = v->json ? json_array() : NULL};
+    if (!v->json && v->all)
+        ended_print_head(out);
+    else if (!v->json)
         fprintf(out, "%-20s %8s %8s %16s %10s  %s\n", "NAME", "PID", "AGE", "MEMORY", "PROCESSES",
                 "COMMAND");
-    r = registry_list(&registry, see, &l);
-    if (r < 0)
-        sandbox_error_set(e, r, "%s/sandboxes: %s; make it readable", registry.path, strerror(-r));
-    registry_close(&registry);
-    if (r == 0 && json)
+    int r = list_all(&l, e);
+    if (r == 0 && v->json)
         return print_json(l.array, out, e);
     json_decref(l.array);
     return r;
@@ -202,9 +228,11 @@ static void print_text(const char *name, const struct record *r, const struct sa
                        FILE *out)
 {
     char age[32], command[RECORD_COMMAND_MAX_BYTES];
-    format_age(age_ns(r), age, sizeof(age));
+    ended_format_age(age_ns(r), age, sizeof(age));
     text_line(r->command, strlen(r->command), command, sizeof(command));
-    fprintf(out, "name       %s\npid        %d\nstarter    %d\nage        %s\ncommand    %s\n",
+    fprintf(out,
+            "name       %s\nstate      running\npid        %d\nstarter    %d\nage        "
+            "%s\ncommand    %s\n",
             name, r->pid, r->starter, age, command);
     fprintf(out, "processes  %u\nthreads    %u\ncpu        %.2f s\n", u->processes, u->threads,
             (double)u->cpu_ns / NSEC_PER_SEC);
@@ -218,28 +246,46 @@ static void print_text(const char *name, const struct record *r, const struct sa
         fprintf(out, "egress     none\n");
 }
 
-int sandboxes_inspect(const char *name, bool json, FILE *out, struct sandbox_error *e)
+/* 0: it runs; 1: it has ended; or negative errno and the sentence. */
+static int find(const char *name, struct record *record, struct sandbox_usage *usage,
+                struct sandbox_error *e)
 {
     struct registry registry;
-    struct sandbox_usage u;
-    _cleanup_free_ struct record *record = malloc(sizeof(*record));
     _cleanup_free_ char *text = NULL;
     int r = registry_open(&registry, e);
     if (r < 0)
         return r;
-    r = record ? registry_read(&registry, name, &text) : -ENOMEM;
-    registry_close(&registry);
+    r = registry_read(&registry, name, &text);
     if (r == 0) {
         record_parse(text, record);
-        r = usage_read(record, &u);
+        r = usage_read(record, usage);
     }
+    if (r < 0) {
+        r = ended_read(registry.folder, name, 0, record);
+        r = r < 0 ? r : 1;
+    }
+    registry_close(&registry);
+    return r >= 0 ? r
+                  : sandbox_error_set(e, r,
+                                      "%.*s: nothing is known of a sandbox of this name; glovebox "
+                                      "ps -a lists those that are known",
+                                      REGISTRY_NAME_MAX_BYTES, name);
+}
+
+int sandboxes_inspect(const char *name, bool json, FILE *out, struct sandbox_error *e)
+{
+    struct sandbox_usage u;
+    _cleanup_free_ struct record *record = malloc(sizeof(*record));
+    int r = record ? find(name, record, &u, e)
+                   : sandbox_error_set(e, -ENOMEM, "%s: out of memory; free some", name);
     if (r < 0)
-        return sandbox_error_set(e, r,
-                                 "%s: no sandbox of this name is running; glovebox ps lists those "
-                                 "that are",
-                                 name);
+        return r;
     if (json)
-        return print_json(make_object(name, record, &u), out, e);
-    print_text(name, record, &u, out);
+        return print_json(r == 0 ? make_object(name, record, &u) : ended_make_object(name, record),
+                          out, e);
+    if (r == 0)
+        print_text(name, record, &u, out);
+    else
+        ended_print_text(name, record, out);
     return 0;
 }

@@ -98,6 +98,9 @@ enum glovebox_text {
     GLOVEBOX_TEXT_NAME,
     GLOVEBOX_TEXT_COMMAND, /* of its main program; "" when it has none */
     GLOVEBOX_TEXT_EGRESS,  /* its network policy in a few words; "" without one */
+    GLOVEBOX_TEXT_STATE,   /* "running", "ended" */
+    GLOVEBOX_TEXT_CAUSE,   /* of one that has ended: "lifetime", "killed", "memory", ... */
+    GLOVEBOX_TEXT_WORDS,   /* the same for people */
 };
 
 enum glovebox_number {
@@ -114,9 +117,13 @@ enum glovebox_number {
     GLOVEBOX_NUMBER_PROCESS_LIMIT,
     GLOVEBOX_NUMBER_DISK_LIMIT, /* bytes */
     GLOVEBOX_NUMBER_LIFETIME_LIMIT_NS,
+    GLOVEBOX_NUMBER_ENDED_MS, /* since 1970; of one that has ended, as the next two */
+    GLOVEBOX_NUMBER_STATUS,   /* as `glovebox run` would exit */
+    GLOVEBOX_NUMBER_WALL_NS,  /* how long it ran; -1 where nobody knows */
 };
 
-/* 0 and *ret; -ENOENT: none of that name is running. */
+/* The one of that name that runs, or else the latest that has ended: 0 and *ret; -ENOENT: nothing
+ * is known of any. Of those that have ended the last 100 are known, for a week. */
 int glovebox_inspect(const char *name, struct glovebox_info **ret, struct glovebox_error *e);
 void glovebox_info_free(struct glovebox_info *i);
 
@@ -124,13 +131,18 @@ void glovebox_info_free(struct glovebox_info *i);
 const char *glovebox_info_text(const struct glovebox_info *i, enum glovebox_text which);
 int64_t glovebox_info_number(const struct glovebox_info *i, enum glovebox_number which);
 
-/* Those that run, of this user on this machine, in no order. */
+/* Those that run, of this user on this machine, in no order; with GLOVEBOX_ALL behind them those
+ * that have ended, the latest first. */
+#define GLOVEBOX_ALL 1
 struct glovebox_list;
-int glovebox_list(struct glovebox_list **ret, struct glovebox_error *e);
+int glovebox_list(int flags, struct glovebox_list **ret, struct glovebox_error *e);
 void glovebox_list_free(struct glovebox_list *l);
 size_t glovebox_list_count(const struct glovebox_list *l);
 /* The list's; NULL when there are not so many. */
 const struct glovebox_info *glovebox_list_get(const struct glovebox_list *l, size_t index);
+
+/* Forgets all of that name that have ended. 0; -EBUSY: one is running; -ENOENT: none is known. */
+int glovebox_forget(const char *name, struct glovebox_error *e);
 
 /* ---- its life ---- */
 
@@ -154,12 +166,13 @@ struct glovebox_watch;
 int glovebox_watch(const char *name, struct glovebox_watch **ret, struct glovebox_error *e);
 void glovebox_watch_free(struct glovebox_watch *w);
 int glovebox_watch_fd(const struct glovebox_watch *w);
-/* 0 and *ret when it has ended, whenever it is asked; -EAGAIN; -EPIPE: it was killed from outside,
- * with its starter, who would have told. */
+/* 0 and *ret when it has ended, whenever it is asked; -EAGAIN; -EPIPE: it has ended, and was to be
+ * forgotten, and its starter was killed, who would have told. */
 int glovebox_watch_wait(struct glovebox_watch *w, int timeout_ms, struct glovebox_end *ret,
                         struct glovebox_error *e);
 
-/* All of that at once: -ENOENT: none of that name is running. */
+/* All of that at once; of the latest that has ended, where none is running. -ENOENT: nothing is
+ * known of one of that name. */
 int glovebox_wait(const char *name, int timeout_ms, struct glovebox_end *ret,
                   struct glovebox_error *e);
 

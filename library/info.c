@@ -4,12 +4,14 @@
  */
 #include "lib/text/shown.h"
 #include "library/library.h"
+#include "sandbox/ended.h"
+#include "sandbox/forget.h"
 #include "sandbox/registry.h"
 #include "sandbox/usage.h"
 
 struct glovebox_info {
     char name[REGISTRY_NAME_MAX_BYTES + 1];
-    struct record record;
+    struct record record; /* with its end, if it has one */
     struct sandbox_usage usage;
 };
 
@@ -19,15 +21,34 @@ struct glovebox_list {
     bool failed;
 };
 
+static struct glovebox_info *new_info(const char *name)
+{
+    struct glovebox_info *i = calloc(1, sizeof(*i));
+    if (i)
+        text_line(name, strlen(name), i->name, sizeof(i->name));
+    return i;
+}
+
 /* -ESRCH: it is about to end, or to begin. */
 static int make_info(const char *name, char *text, struct glovebox_info **ret)
 {
-    struct glovebox_info *i = malloc(sizeof(*i));
+    struct glovebox_info *i = new_info(name);
     if (!i)
         return -ENOMEM;
     record_parse(text, &i->record);
-    text_line(name, strlen(name), i->name, sizeof(i->name));
     int r = usage_read(&i->record, &i->usage);
+    if (r < 0)
+        free(i);
+    else
+        *ret = i;
+    return r;
+}
+
+/* -ENOENT: nothing is known of it. */
+static int make_ended(const struct registry *registry, const char *name, struct glovebox_info **ret)
+{
+    struct glovebox_info *i = new_info(name);
+    int r = i ? ended_read(registry->folder, name, 0, &i->record) : -ENOMEM;
     if (r < 0)
         free(i);
     else
@@ -45,16 +66,19 @@ _public_ int glovebox_inspect(const char *name, struct glovebox_info **ret,
     if (r < 0)
         return library_fail(e, r, &s);
     r = registry_read(&registry, name, &text);
-    registry_close(&registry);
     if (r == 0)
         r = make_info(name, text, ret);
-    if (r == -ENOMEM)
-        return library_fail_with(e, r, "%s: out of memory; free some and try again", name);
-    return r < 0 ? library_fail_with(e, -ENOENT,
-                                     "%.63s: no sandbox of this name is running; glovebox ps lists "
-                                     "those that are",
-                                     name)
-                 : 0;
+    if (r == -ENOENT || r == -ESRCH)
+        r = make_ended(&registry, name, ret);
+    registry_close(&registry);
+    if (r == -ENOENT)
+        return library_fail_with(e, r,
+                                 "%.63s: nothing is known of a sandbox of this name; glovebox ps "
+                                 "-a lists those that are known",
+                                 name);
+    return r < 0
+               ? library_fail_with(e, r, "%.63s: %s; free memory and try again", name, strerror(-r))
+               : 0;
 }
 
 _public_ void glovebox_info_free(struct glovebox_info *i)
@@ -71,6 +95,12 @@ _public_ const char *glovebox_info_text(const struct glovebox_info *i, enum glov
         return i->record.command;
     case GLOVEBOX_TEXT_EGRESS:
         return i->record.gateway ? i->record.egress : "";
+    case GLOVEBOX_TEXT_STATE:
+        return i->record.end.ended_ns ? "ended" : "running";
+    case GLOVEBOX_TEXT_CAUSE:
+        return i->record.end.cause;
+    case GLOVEBOX_TEXT_WORDS:
+        return i->record.end.words;
     default:
         return "";
     }
@@ -81,25 +111,49 @@ static int64_t limit(const struct glovebox_info *i, enum sandbox_limit which)
     return (int64_t)MIN(i->record.limits.value[which], (uint64_t)INT64_MAX);
 }
 
+/* What it uses, or has used; -1: nobody knows. */
+static int64_t use(const struct glovebox_info *i, enum glovebox_number which)
+{
+    const struct record_end *end = &i->record.end;
+    const struct sandbox_usage *u = &i->usage;
+    uint64_t peak = end->ended_ns ? end->peak_memory_bytes : u->peak_memory_bytes;
+    if (which == GLOVEBOX_NUMBER_PEAK_MEMORY_BYTES)
+        return peak ? (int64_t)peak : -1;
+    if (which == GLOVEBOX_NUMBER_CPU_NS && end->ended_ns)
+        return end->is_found_later ? -1 : end->user_ns + end->system_ns + end->kernel_ns;
+    if (end->ended_ns)
+        return -1;
+    return which == GLOVEBOX_NUMBER_MEMORY_BYTES ? (int64_t)u->memory_bytes
+           : which == GLOVEBOX_NUMBER_PROCESSES  ? (int64_t)u->processes
+           : which == GLOVEBOX_NUMBER_THREADS    ? (int64_t)u->threads
+                                                 : u->cpu_ns;
+}
+
+static int64_t about_end(const struct record_end *end, enum glovebox_number which)
+{
+    if (!end->ended_ns)
+        return -1;
+    return which == GLOVEBOX_NUMBER_ENDED_MS ? end->ended_ns / NSEC_PER_MSEC
+           : which == GLOVEBOX_NUMBER_STATUS ? end->exit_status
+           : end->is_found_later             ? -1
+                                             : end->wall_ns;
+}
+
 _public_ int64_t glovebox_info_number(const struct glovebox_info *i, enum glovebox_number which)
 {
     switch (which) {
     case GLOVEBOX_NUMBER_KERNEL_PID:
-        return i->record.pid;
+        return i->record.end.ended_ns ? -1 : i->record.pid;
     case GLOVEBOX_NUMBER_STARTER_PID:
-        return i->record.starter;
+        return i->record.end.ended_ns ? -1 : i->record.starter;
     case GLOVEBOX_NUMBER_CREATED_MS:
         return i->record.created_ns / NSEC_PER_MSEC;
     case GLOVEBOX_NUMBER_MEMORY_BYTES:
-        return (int64_t)i->usage.memory_bytes;
     case GLOVEBOX_NUMBER_PEAK_MEMORY_BYTES:
-        return i->usage.peak_memory_bytes ? (int64_t)i->usage.peak_memory_bytes : -1;
     case GLOVEBOX_NUMBER_PROCESSES:
-        return i->usage.processes;
     case GLOVEBOX_NUMBER_THREADS:
-        return i->usage.threads;
     case GLOVEBOX_NUMBER_CPU_NS:
-        return i->usage.cpu_ns;
+        return use(i, which);
     case GLOVEBOX_NUMBER_MEMORY_LIMIT:
         return limit(i, LIMIT_MEMORY);
     case GLOVEBOX_NUMBER_CPU_LIMIT:
@@ -110,6 +164,10 @@ _public_ int64_t glovebox_info_number(const struct glovebox_info *i, enum gloveb
         return limit(i, LIMIT_DISK);
     case GLOVEBOX_NUMBER_LIFETIME_LIMIT_NS:
         return limit(i, LIMIT_LIFETIME);
+    case GLOVEBOX_NUMBER_ENDED_MS:
+    case GLOVEBOX_NUMBER_STATUS:
+    case GLOVEBOX_NUMBER_WALL_NS:
+        return about_end(&i->record.end, which);
     default:
         return -1;
     }
@@ -117,29 +175,47 @@ _public_ int64_t glovebox_info_number(const struct glovebox_info *i, enum gloveb
 
 /* ---- all of them ---- */
 
+/* Room for one more. */
+static bool reserve(struct glovebox_list *l)
+{
+    if (l->count < l->capacity)
+        return true;
+    size_t capacity = MAX(2 * l->capacity, (size_t)16);
+    struct glovebox_info **items = reallocarray(l->items, capacity, sizeof(struct glovebox_info *));
+    if (!items)
+        return false;
+    l->items = items;
+    l->capacity = capacity;
+    return true;
+}
+
 /* A registry_see_fn. */
 static void see(void *userdata, const char *name, char *text)
 {
     struct glovebox_list *l = userdata;
-    if (l->count == l->capacity) {
-        size_t capacity = MAX(2 * l->capacity, (size_t)16);
-        struct glovebox_info **items =
-            reallocarray(l->items, capacity, sizeof(struct glovebox_info *));
-        if (!items) {
-            l->failed = true;
-            return;
-        }
-        l->items = items;
-        l->capacity = capacity;
-    }
-    int r = make_info(name, text, &l->items[l->count]);
+    int r = reserve(l) ? make_info(name, text, &l->items[l->count]) : -ENOMEM;
     if (r == 0)
         l->count++;
     else if (r == -ENOMEM)
         l->failed = true;
 }
 
-_public_ int glovebox_list(struct glovebox_list **ret, struct glovebox_error *e)
+/* An ended_see_fn. */
+static bool see_ended(void *userdata, const char *name, const struct record *r,
+                      const char *output _unused_, size_t output_size _unused_)
+{
+    struct glovebox_list *l = userdata;
+    struct glovebox_info *i = reserve(l) ? new_info(name) : NULL;
+    if (!i) {
+        l->failed = true;
+        return false;
+    }
+    i->record = *r;
+    l->items[l->count++] = i;
+    return true;
+}
+
+_public_ int glovebox_list(int flags, struct glovebox_list **ret, struct glovebox_error *e)
 {
     struct registry registry;
     struct sandbox_error s;
@@ -148,11 +224,13 @@ _public_ int glovebox_list(struct glovebox_list **ret, struct glovebox_error *e)
               : sandbox_error_set(&s, -ENOMEM, "list: out of memory; free some and try again");
     if (r == 0) {
         r = registry_list(&registry, see, l);
+        if (r == 0 && flags & GLOVEBOX_ALL)
+            r = ended_list(registry.folder, NULL, see_ended, l);
         if (r == 0 && l->failed)
             r = -ENOMEM;
         if (r < 0)
-            sandbox_error_set(&s, r, "%s/sandboxes: %s; make it readable, or free memory",
-                              registry.path, strerror(-r));
+            sandbox_error_set(&s, r, "%s: %s; make it readable, or free memory", registry.path,
+                              strerror(-r));
         registry_close(&registry);
     }
     if (r < 0) {
@@ -161,6 +239,18 @@ _public_ int glovebox_list(struct glovebox_list **ret, struct glovebox_error *e)
     }
     *ret = l;
     return 0;
+}
+
+_public_ int glovebox_forget(const char *name, struct glovebox_error *e)
+{
+    struct registry registry;
+    struct sandbox_error s;
+    int r = registry_open(&registry, &s);
+    if (r == 0) {
+        r = forget_ended(&registry, name, &s);
+        registry_close(&registry);
+    }
+    return r < 0 ? library_fail(e, r, &s) : 0;
 }
 
 _public_ void glovebox_list_free(struct glovebox_list *l)

@@ -2,19 +2,18 @@
 /*
  * The life of a sandbox that runs: until when, and how it ended.
  */
-#include "lib/text/shown.h"
 #include "library/library.h"
+#include "sandbox/end_watch.h"
 #include "sandbox/exec_ask.h"
 
 #include <fcntl.h>
 #include <stdio.h>
 
 struct glovebox_watch {
-    int socket; /* non-blocking */
+    struct end_watch watch; /* non-blocking */
     bool is_over;
     struct glovebox_end end;
     struct exec_message message;
-    char name[GLOVEBOX_NAME_SIZE];
 };
 
 /* One question on a connection of its own. */
@@ -60,19 +59,18 @@ _public_ int glovebox_set_lifetime(const char *name, int64_t lifetime_ms, struct
 
 _public_ int glovebox_watch(const char *name, struct glovebox_watch **ret, struct glovebox_error *e)
 {
-    const struct exec_packet p = {.version = EXEC_VERSION, .type = EXEC_WATCH};
     struct sandbox_error s;
-    _cleanup_close_ int fd = exec_connect(name, &s);
-    int r = fd < 0 ? fd : exec_ask_wait(fd, &p, NULL, &s);
-    if (r == 0 && fcntl(fd, F_SETFL, O_NONBLOCK) < 0)
-        r = sandbox_error_set(&s, -errno, "%s: %s", name, strerror(errno));
-    struct glovebox_watch *w = r < 0 ? NULL : calloc(1, sizeof(*w));
-    if (r == 0 && !w)
-        r = sandbox_error_set(&s, -ENOMEM, "%s: out of memory; free some and try again", name);
-    if (r < 0)
+    struct glovebox_watch *w = calloc(1, sizeof(*w));
+    int r = w ? end_watch_open(name, &w->watch, &s)
+              : sandbox_error_set(&s, -ENOMEM, "%s: out of memory; free some and try again", name);
+    if (r == 0 && fcntl(w->watch.socket, F_SETFL, O_NONBLOCK) < 0) {
+        r = sandbox_error_set(&s, -errno, "%s: %s; try again", name, strerror(errno));
+        end_watch_close(&w->watch);
+    }
+    if (r < 0) {
+        free(w);
         return library_fail(e, r, &s);
-    w->socket = TAKE_FD(fd);
-    snprintf(w->name, sizeof(w->name), "%s", name);
+    }
     *ret = w;
     return 0;
 }
@@ -81,43 +79,42 @@ _public_ void glovebox_watch_free(struct glovebox_watch *w)
 {
     if (!w)
         return;
-    close(w->socket);
+    end_watch_close(&w->watch);
     free(w);
 }
 
 _public_ int glovebox_watch_fd(const struct glovebox_watch *w)
 {
-    return w->socket;
+    return w->watch.socket;
 }
 
-/* An EXEC_OVER. */
-static void note_end(struct glovebox_watch *w)
+static void set_end(const struct record_end *from, struct glovebox_end *ret)
 {
-    const struct exec_message *m = &w->message;
-    size_t size = strnlen(m->text, m->packet.text_size);
-    text_line(m->text, size, w->end.cause, sizeof(w->end.cause));
-    size = MIN(size + 1, (size_t)m->packet.text_size);
-    text_line(m->text + size, m->packet.text_size - size, w->end.words, sizeof(w->end.words));
-    w->end.status = m->packet.status & 0xff;
-    w->is_over = true;
+    *ret = (struct glovebox_end){.status = from->exit_status};
+    snprintf(ret->cause, sizeof(ret->cause), "%s", from->cause);
+    snprintf(ret->words, sizeof(ret->words), "%s", from->words);
 }
 
 _public_ int glovebox_watch_wait(struct glovebox_watch *w, int timeout_ms, struct glovebox_end *ret,
                                  struct glovebox_error *e)
 {
     int64_t deadline_ms = library_deadline(timeout_ms);
+    struct record_end end;
+    struct sandbox_error s;
     while (!w->is_over) {
-        ssize_t n = exec_receive(w->socket, &w->message);
-        int r = n == -EAGAIN ? library_wait(w->socket, deadline_ms) : 0;
-        if (r < 0)
-            return library_fail_with(e, r, "%s: it has not ended; ask again", w->name);
-        if (n == 0 || (n < 0 && n != -EAGAIN))
-            return library_fail_with(e, n < 0 ? (int)n : -EPIPE,
-                                     "%s: its starter has ended without a word: it was killed; the "
-                                     "sandbox ended with it",
-                                     w->name);
-        if (n > 0 && w->message.packet.type == EXEC_OVER)
-            note_end(w);
+        int r = end_watch_take(&w->watch, &w->message, &end, &s);
+        if (r == 0) {
+            set_end(&end, &w->end);
+            w->is_over = true;
+            break;
+        }
+        if (r == -EAGAIN) {
+            r = library_wait(w->watch.socket, deadline_ms);
+            if (r == 0)
+                continue;
+            sandbox_error_set(&s, r, "%s: it has not ended; ask again", w->watch.name);
+        }
+        return library_fail(e, r, &s);
     }
     *ret = w->end;
     return 0;
@@ -127,9 +124,22 @@ _public_ int glovebox_wait(const char *name, int timeout_ms, struct glovebox_end
                            struct glovebox_error *e)
 {
     struct glovebox_watch *w;
-    int r = glovebox_watch(name, &w, e);
-    if (r < 0)
+    struct record_end end;
+    struct sandbox_error s;
+    struct glovebox_error watching;
+    int r = glovebox_watch(name, &w, &watching);
+    if (r == -ENOENT) {
+        r = end_find(name, 0, &end, &s);
+        if (r < 0)
+            return library_fail(e, r, &s);
+        set_end(&end, ret);
+        return 0;
+    }
+    if (r < 0) {
+        if (e)
+            *e = watching;
         return r;
+    }
     r = glovebox_watch_wait(w, timeout_ms, ret, e);
     glovebox_watch_free(w);
     return r;

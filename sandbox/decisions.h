@@ -14,8 +14,9 @@
 #pragma once
 
 #include "lib/base/buf.h"
-#include "sandbox/registry.h"
+#include "sandbox/kept.h"
 
+#define DECISIONS_FOLDER         "egress"
 #define DECISIONS_FILE_MAX_BYTES (512 * 1024)
 #define DECISIONS_LINE_MAX_BYTES 8192
 #define DECISIONS_KEPT_MAX       32
@@ -23,14 +24,12 @@
 /* Of lines without a gateway; the others are its care. */
 #define DECISIONS_DENIED_PER_S 100
 
-#define DECISIONS_FILE_NAME_MAX (20 + 1 + REGISTRY_NAME_MAX_BYTES)
-
 /* ---- the starter's ---- */
 
 struct decisions {
     int folder, file; /* -1: not kept (any more) */
     size_t size;      /* of file */
-    char name[DECISIONS_FILE_NAME_MAX + 1];
+    char name[KEPT_FILE_NAME_MAX + 1];
     const char *sandbox; /* borrowed */
     int64_t second;      /* that denied_count is of */
     uint64_t denied_count, folded;
@@ -67,7 +66,7 @@ void decisions_close(struct decisions *d);
 
 struct decisions_reader {
     int folder, file, older; /* older: to be read first; -1 */
-    char name[DECISIONS_FILE_NAME_MAX + 1];
+    char name[KEPT_FILE_NAME_MAX + 1];
 };
 
 #define DECISIONS_READER_CLOSED ((struct decisions_reader){.folder = -1, .file = -1, .older = -1})

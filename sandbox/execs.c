@@ -461,8 +461,6 @@ void execs_kernel_gone(struct execs *x)
     static const char words[] = "the sandbox has ended";
     struct exec *program, *next;
     x->is_ready = false;
-    base_closep(&x->listener);
-    x->listener = -1;
     list_for_each_safe(program, next, &x->programs, link)
     {
         if (program->state == EXEC_STARTING)

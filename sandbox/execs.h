@@ -77,7 +77,7 @@ void execs_note_memory(struct execs *x, int32_t pid);
 bool execs_signal_all(struct execs *x, int sig);
 
 /* The kernel process is gone, and with it all programs: what they wrote is handed out, then their
- * end is told. */
+ * end is told. Others may still ask for the sandbox's own. */
 void execs_kernel_gone(struct execs *x);
 
 /* Nobody waits for anything that is still to be handed out. */

@@ -2,6 +2,7 @@
 #include "sandbox/place.h"
 
 #include "lib/text/shown.h"
+#include "sandbox/ended.h"
 
 #include <stdio.h>
 #include <time.h>
@@ -57,6 +58,7 @@ int place_take(struct place *p, const struct sandbox_spec *spec, struct sandbox_
     }
     p->record.starter = getpid();
     p->record.created_ns = now_ns();
+    p->record.is_forgotten = spec->forget;
     note_command(&p->record, &spec->args);
     plan_groups(p);
     r = note(p, record_write, e);
@@ -115,6 +117,31 @@ void place_measure(const struct place *p, uint64_t *ret_peak_bytes, uint64_t *re
         return;
     *ret_peak_bytes = m.peak_bytes;
     *ret_kills = m.oom_kills;
+}
+
+int place_keep(struct place *p, const struct sandbox_outcome *o, const struct buf *output)
+{
+    struct record_end *end = &p->record.end;
+    if (p->record.is_forgotten)
+        return 0;
+    *end = (struct record_end){
+        .ended_ns = now_ns(),
+        .exit_status = o->exit_status,
+        .exit_code = o->exit_code,
+        .signal = o->signal,
+        .wall_ns = o->wall_ns,
+        .user_ns = o->user_ns,
+        .system_ns = o->system_ns,
+        .kernel_ns = o->kernel_ns,
+        .peak_memory_bytes = o->total_memory_bytes,
+        .memory_kills = o->memory_kills,
+        .written_bytes = o->written_bytes,
+    };
+    snprintf(end->cause, sizeof(end->cause), "%s", sandbox_cause_name(o->cause));
+    snprintf(end->words, sizeof(end->words), "%s", o->words);
+    text_line(o->message.text, strlen(o->message.text), end->message, sizeof(end->message));
+    snprintf(end->report, sizeof(end->report), "%s", o->report);
+    return ended_keep(p->registry.folder, p->registry.name, &p->record, output);
 }
 
 void place_leave(struct place *p)

@@ -6,10 +6,12 @@
  *
  *   place_take()      entered, counted, groups made
  *   place_started()   its kernel process runs
+ *   place_keep()      what came of it is known
  *   place_leave()     nothing is left
  */
 #pragma once
 
+#include "sandbox/outcome.h"
 #include "sandbox/record.h"
 #include "sandbox/registry.h"
 #include "sandbox/spec.h"
@@ -53,6 +55,12 @@ bool place_ran_out_of_memory(struct place *p, bool *ret_at_limit);
  * Untouched when no group knows.
  */
 void place_measure(const struct place *p, uint64_t *ret_peak_bytes, uint64_t *ret_kills);
+
+/*
+ * Keeps what came of it, and its output (ended.h), unless nothing is to be kept: when all is over,
+ * and before anybody is told. 0 or negative errno.
+ */
+int place_keep(struct place *p, const struct sandbox_outcome *o, const struct buf *output);
 
 /* Gives the place up, when all processes of the sandbox are gone. */
 void place_leave(struct place *p);

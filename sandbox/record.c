@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sandbox/record.h"
 
+#include "lib/text/shown.h"
+
 #include <inttypes.h>
 #include <stdio.h>
 
@@ -19,6 +21,8 @@ void record_write(const struct record *r, struct buf *b)
         if (r->limits.value[i])
             buf_printf(b, "limit.%s=%" PRIu64 "\n", sandbox_limit_rows[i].name, r->limits.value[i]);
     write_rlimits(&r->limits, b);
+    if (r->is_forgotten)
+        buf_printf(b, "forgotten=1\n");
     for (size_t i = 0; i < r->cgroup.count; i++)
         buf_printf(b, "cgroup=%u %u %s\n", r->cgroup.groups[i].version,
                    r->cgroup.groups[i].controllers, r->cgroup.groups[i].path);
@@ -39,6 +43,76 @@ void record_write_seal(const struct record *r, struct buf *b)
     while ((line = strsep(&rest, "\n")))
         if (*line)
             buf_printf(b, "seal=%s\n", line);
+}
+
+/* A text that may have been put together from a stranger's. */
+static void write_line(const char *key, const char *value, struct buf *b)
+{
+    char line[2048];
+    text_line(value, strlen(value), line, sizeof(line));
+    if (line[0])
+        buf_printf(b, "%s=%s\n", key, line);
+}
+
+/* Numbers of an end, in the order of their keys. */
+static const struct {
+    const char *key;
+    size_t offset, size;
+} end_numbers[] = {
+#define NUMBER(member)                                                                         \
+    {                                                                                          \
+#member, offsetof(struct record_end, member), sizeof(((struct record_end *)0)->member) \
+    }
+    NUMBER(ended_ns),     NUMBER(exit_status),   NUMBER(exit_code),         NUMBER(signal),
+    NUMBER(wall_ns),      NUMBER(user_ns),       NUMBER(system_ns),         NUMBER(kernel_ns),
+    NUMBER(memory_kills), NUMBER(written_bytes), NUMBER(peak_memory_bytes), NUMBER(is_found_later),
+#undef NUMBER
+};
+
+static int64_t get_number(const void *at, size_t size)
+{
+    return size == sizeof(int64_t) ? *(const int64_t *)at
+           : size == sizeof(int)   ? *(const int *)at
+                                   : *(const bool *)at;
+}
+
+static void set_number(void *at, size_t size, int64_t value)
+{
+    if (size == sizeof(int64_t))
+        *(int64_t *)at = value;
+    else if (size == sizeof(int))
+        *(int *)at = (int)value;
+    else
+        *(bool *)at = value != 0;
+}
+
+void record_write_end(const struct record *r, struct buf *b)
+{
+    for (size_t i = 0; i < ARRAY_SIZE(end_numbers); i++) {
+        int64_t value =
+            get_number((const char *)&r->end + end_numbers[i].offset, end_numbers[i].size);
+        buf_printf(b, "end.%s=%" PRId64 "\n", end_numbers[i].key, value);
+    }
+    write_line("end.cause", r->end.cause, b);
+    write_line("end.words", r->end.words, b);
+    write_line("end.message", r->end.message, b);
+    write_line("end.report", r->end.report, b);
+}
+
+static void take_end(struct record_end *e, const char *key, const char *value)
+{
+    for (size_t i = 0; i < ARRAY_SIZE(end_numbers); i++)
+        if (!strcmp(key, end_numbers[i].key))
+            set_number((char *)e + end_numbers[i].offset, end_numbers[i].size,
+                       strtoll(value, NULL, 10));
+    if (!strcmp(key, "cause"))
+        snprintf(e->cause, sizeof(e->cause), "%s", value);
+    else if (!strcmp(key, "words"))
+        snprintf(e->words, sizeof(e->words), "%s", value);
+    else if (!strcmp(key, "message"))
+        snprintf(e->message, sizeof(e->message), "%s", value);
+    else if (!strcmp(key, "report"))
+        snprintf(e->report, sizeof(e->report), "%s", value);
 }
 
 static void take_limit(struct record *r, const char *name, const char *value)
@@ -118,6 +192,10 @@ static void take_line(struct record *r, const char *key, const char *value)
         r->created_ns = strtoll(value, NULL, 10);
     else if (!strcmp(key, "command"))
         snprintf(r->command, sizeof(r->command), "%s", value);
+    else if (!strcmp(key, "forgotten"))
+        r->is_forgotten = true;
+    else if (!strncmp(key, "end.", 4))
+        take_end(&r->end, key + 4, value);
     else if (!strncmp(key, "limit.", 6))
         take_limit(r, key + 6, value);
     else if (!strcmp(key, "rlimit"))

@@ -13,6 +13,18 @@
 #define RECORD_COMMAND_MAX_BYTES 512
 #define RECORD_EGRESS_MAX_BYTES  96
 
+/* What came of it. */
+struct record_end {
+    int64_t ended_ns;    /* CLOCK_REALTIME; 0: it has not ended */
+    bool is_found_later; /* it had ended before that, nobody knows when */
+    char cause[16];      /* outcome.h */
+    char words[256], message[1024];
+    char report[17];
+    int exit_status, exit_code, signal;
+    int64_t wall_ns, user_ns, system_ns, kernel_ns;
+    uint64_t peak_memory_bytes, memory_kills, written_bytes;
+};
+
 struct record {
     pid_t starter, pid;                     /* pid: the kernel process; 0: not started yet */
     int64_t created_ns;                     /* CLOCK_REALTIME */
@@ -21,6 +33,8 @@ struct record {
     struct sandbox_controls controls;
     pid_t gateway;                        /* 0: the sandbox has none */
     char egress[RECORD_EGRESS_MAX_BYTES]; /* the policy that it began with, in a few words */
+    bool is_forgotten;                    /* nothing is to be kept of it */
+    struct record_end end;
     struct cgroup cgroup;
     struct seal_report seal; /* of the kernel process */
 };
@@ -32,6 +46,9 @@ void record_write_started(const struct record *r, struct buf *b);
 
 /* The lines about the seal. */
 void record_write_seal(const struct record *r, struct buf *b);
+
+/* The lines about its end. */
+void record_write_end(const struct record *r, struct buf *b);
 
 /* Reads text, which is changed. What is missing or makes no sense is 0. */
 void record_parse(char *text, struct record *ret);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sandbox/registry.h"
 
+#include "sandbox/ended.h"
 #include "sandbox/rate.h"
 #include "sandbox/socket_file.h"
 
@@ -139,9 +140,10 @@ static void remove_sockets(int folder, const char *name)
 }
 
 /* Holding its lock: removes what a dead starter left. True when nothing of it is there any more. */
-static bool sweep(int folder, const char *name, int fd)
+static bool sweep(const struct registry *r, const char *name, int fd)
 {
     struct stat st;
+    int folder = r->sandboxes;
     if (fstat(fd, &st) < 0 || !is_named(folder, name, &st))
         return true;
     if (is_just_made(&st))
@@ -150,6 +152,8 @@ static bool sweep(int folder, const char *name, int fd)
     _cleanup_free_ struct record *record = malloc(sizeof(*record));
     if (!text || !record)
         return false;
+    /* What there is no room for is lost, and nothing else held up. */
+    ended_keep_killed(r->folder, name, text);
     record_parse(text, record);
     bool all = true;
     for (size_t i = 0; i < record->cgroup.count; i++)
@@ -159,14 +163,14 @@ static bool sweep(int folder, const char *name, int fd)
 }
 
 /* Whether the starter of this record lives; what is stale is swept. fd: the record, when open. */
-static bool is_running(int folder, const char *name)
+static bool is_running(const struct registry *r, const char *name)
 {
-    _cleanup_close_ int fd = openat(folder, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+    _cleanup_close_ int fd = openat(r->sandboxes, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
     if (fd < 0)
         return errno != ENOENT;
     if (flock(fd, LOCK_EX | LOCK_NB) < 0)
         return true;
-    return !sweep(folder, name, fd);
+    return !sweep(r, name, fd);
 }
 
 static bool lock(int fd)
@@ -194,7 +198,7 @@ static int make_record(struct registry *r)
     const int flags = O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
     int fd = openat(r->sandboxes, r->name, flags, 0600);
     int error = errno;
-    if (fd < 0 && error == EEXIST && !is_running(r->sandboxes, r->name)) {
+    if (fd < 0 && error == EEXIST && !is_running(r, r->name)) {
         fd = openat(r->sandboxes, r->name, flags, 0600);
         error = errno;
     }
@@ -268,7 +272,7 @@ static bool count_entry(struct registry *r, size_t i, const char *name, void *us
     struct count *c = userdata;
     bool is_own = !strcmp(name, r->name);
     bool looks = !is_own && (c->looks_into_all || is_worth_a_glance(i));
-    if (!looks || is_running(r->sandboxes, name))
+    if (!looks || is_running(r, name))
         c->running++;
     return true;
 }
@@ -349,7 +353,7 @@ int registry_list(struct registry *r, registry_see_fn see, void *userdata)
 int registry_read(struct registry *r, const char *name, char **ret)
 {
     /* Also a name that was typed: never more than one component. */
-    if (!isalnum((unsigned char)name[0]) || strchr(name, '/') || !is_running(r->sandboxes, name))
+    if (!isalnum((unsigned char)name[0]) || strchr(name, '/') || !is_running(r, name))
         return -ENOENT;
     _cleanup_close_ int fd = openat(r->sandboxes, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
     char *text = fd < 0 ? NULL : read_record(fd);

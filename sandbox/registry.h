@@ -8,14 +8,15 @@
  *   /tmp/glovebox-UID              else; must be the user's own and private
  *     sandboxes/NAME               a record (sandbox/record.h)
  *     sandboxes/.NAME, .NAME+copy  its sockets (sandbox/socket_file.h)
+ *     ended/NUMBER.NAME            what is known of one that has ended (sandbox/ended.h)
  *     egress/NUMBER.NAME           what it was let do on the network (sandbox/decisions.h)
  *     reports/NUMBER               what is known of a kernel that failed (sandbox/reports.h)
  *     rate                         when the last ones were made, if that is limited (rate.h)
  *
  * Rules, so that nobody ever has to wait for anybody:
  * - A record that can be locked and isn't empty is stale: its starter was killed. Whoever finds it
- *   removes what it names (groups), its sockets and then the record, all the while holding its
- * lock. A record is removed by nobody else but its starter.
+ *   keeps what is known of it, removes what it names (groups), its sockets and then the record, all
+ *   the while holding its lock. A record is removed by nobody else but its starter.
  * - A new sandbox first enters itself and then counts. So two that race for the last place may both
  *   be refused, but never both be let in.
  */

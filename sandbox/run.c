@@ -528,9 +528,16 @@ static void finish_outcome(struct run *r)
         o->cause = SANDBOX_HOST_FAILURE;
         o->words[0] = '\0';
     }
-    if (r->io->wants_memory)
+    if (r->io->wants_memory || !r->spec->forget)
         place_measure(&r->place, &o->total_memory_bytes, &o->memory_kills);
     outcome_finish(o);
+    int error = place_keep(&r->place, o, NULL);
+    if (error < 0) {
+        char line[256];
+        snprintf(line, sizeof(line), "what came of the sandbox can't be kept: %s",
+                 strerror(-error));
+        r->io->say(line);
+    }
 }
 
 static void run_done(struct run *r)
@@ -539,14 +546,15 @@ static void run_done(struct run *r)
     copies_close(&r->copies);
     files_close(&r->files);
     ports_close(&r->ports);
-    execs_close(&r->execs, r->outcome->exit_status, sandbox_cause_name(r->outcome->cause),
-                r->outcome->words);
     if (r->is_held_up)
         sandbox_forget(r->sandbox);
     else
         sandbox_free(r->sandbox);
     decisions_close(&r->decisions);
     place_leave(&r->place);
+    /* Who was told finds nothing of it any more, and its name free. */
+    execs_close(&r->execs, r->outcome->exit_status, sandbox_cause_name(r->outcome->cause),
+                r->outcome->words);
     base_closep(&r->input_left);
     relay_done(&r->input);
     relay_done(&r->output);

@@ -57,6 +57,7 @@ struct sandbox_spec {
     bool publishes_openly; /* also where others than this machine can connect */
     bool waits;            /* there is no main program: args are empty, others come */
     bool null_input;       /* standard input is the sandbox's own /dev/null */
+    bool forget;           /* nothing is kept of it behind its end */
     bool join_output; /* standard output and error are one stream, in the order of the writes */
 };
 

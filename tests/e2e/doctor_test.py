@@ -266,7 +266,7 @@ class BadInput(Case):
         self.refused("--inside", "--mount", "/no/such/file:/x", pattern="does not exist")
         self.refused("--inside", "--outside", pattern="not together with --inside")
         self.refused("--inside=yes", pattern="takes no value")
-        self.refused("--inside", "--rm", pattern="leaves nothing behind")
+        self.refused("--inside", "--init", pattern="takes in orphans")
 
     def test_names(self):
         self.refused("read_by_its_path", pattern="go with --inside or --outside only")

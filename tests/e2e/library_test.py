@@ -21,6 +21,8 @@ LIBRARY = os.path.join(BUILD, "library/libglovebox.so")
 COMPILER = shutil.which(os.environ.get("CC", "cc"))
 STARTED, FAILED, OUTPUT, INPUT, ENDED = range(1, 6)
 NAME, COMMAND, EGRESS = range(3)
+STATE, CAUSE, WORDS = range(3, 6)
+ENDED_MS, STATUS, WALL_NS = range(13, 16)
 KERNEL_PID, STARTER_PID, CREATED_MS, MEMORY_BYTES, PEAK, PROCESSES, THREADS, CPU_NS, MEMORY_LIMIT = range(9)
 
 
@@ -337,25 +339,60 @@ class Life(Api):
 
     def test_nobody_of_that_name(self):
         for function, *more in (("stop",), ("kill",), ("set_lifetime", c.c_int64(0)), ("inspect", c.byref(c.c_void_p())),
-                                ("watch", c.byref(c.c_void_p())), ("wait", 0, c.byref(End()))):
+                                ("watch", c.byref(c.c_void_p())), ("wait", 0, c.byref(End())), ("forget",)):
             for name in (self.name, "", "..", "a/b", "." + self.name, "x" * 5000):
-                self.refused(errno.ENOENT, "no sandbox of this name", function, name.encode(), *more)
+                self.refused(errno.ENOENT, "no sandbox of this name|nothing is known of a sandbox of this name",
+                             function, name.encode(), *more)
 
     def test_list(self):
         name = self.create()
-        listing = self.object("list", free="list_free")
+        self.assertIn((name, b"running"), self.list(0))
+        self.assertIn((name, b"running"), self.list(1))
+        self.call("kill", name)
+        self.wait(name)
+        self.assertNotIn(name, [n for n, _ in self.list(0)])
+        self.assertIn((name, b"ended"), self.list(1))
+
+    def list(self, flags):
+        listing = self.object("list", flags, free="list_free")
         count = self.lib.glovebox_list_count(listing)
-        names = [self.lib.glovebox_info_text(c.c_void_p(self.lib.glovebox_list_get(listing, c.c_size_t(i))), NAME)
-                 for i in range(count)]
-        self.assertIn(name, names)
         self.assertIsNone(self.lib.glovebox_list_get(listing, c.c_size_t(count)))
+        infos = [c.c_void_p(self.lib.glovebox_list_get(listing, c.c_size_t(i))) for i in range(count)]
+        return [(self.lib.glovebox_info_text(i, NAME), self.lib.glovebox_info_text(i, STATE)) for i in infos]
+
+    def test_what_is_known_behind_the_end(self):
+        name = self.create()
+        self.refused(errno.EBUSY, "it is running; ", "forget", name)
+        self.call("kill", name)
+        self.assertEqual(self.wait(name)[:2], (143, "killed"))
+        self.assertEqual(self.wait(name)[:2], (143, "killed"))
+        info = self.object("inspect", name, free="info_free")
+        self.assertEqual(self.lib.glovebox_info_text(info, CAUSE), b"killed")
+        self.assertRegex(self.lib.glovebox_info_text(info, WORDS), b"ended by SIGTERM")
+        self.assertEqual(self.lib.glovebox_info_number(info, STATUS), 143)
+        self.assertLess(abs(self.lib.glovebox_info_number(info, ENDED_MS) - time.time() * 1000), 60000)
+        self.assertGreater(self.lib.glovebox_info_number(info, WALL_NS), 0)
+        self.assertEqual(self.lib.glovebox_info_number(info, KERNEL_PID), -1)
+        self.call("forget", name)
+        self.refused(errno.ENOENT, "nothing is known", "inspect", name, c.byref(c.c_void_p()))
 
     def test_starter_is_killed(self):
         name = self.create()
         watch = self.object("watch", name, free="watch_free")
         info = self.object("inspect", name, free="info_free")
         os.kill(self.lib.glovebox_info_number(info, STARTER_PID), 9)
-        self.refused(errno.EPIPE, "it was killed; ", "watch_wait", watch, LIMIT * 1000, c.byref(End()))
+        end = End()
+        self.call("watch_wait", watch, LIMIT * 1000, c.byref(end))
+        self.assertEqual((end.status, end.cause), (125, b"host-failure"))
+        self.assertRegex(end.words, b"its starter, process [0-9]+, was killed")
+
+    def test_starter_of_a_forgotten_one_is_killed(self):
+        name = self.create(("rm", None))
+        watch = self.object("watch", name, free="watch_free")
+        info = self.object("inspect", name, free="info_free")
+        os.kill(self.lib.glovebox_info_number(info, STARTER_PID), 9)
+        self.refused(errno.EPIPE, "nothing was kept of it", "watch_wait", watch, LIMIT * 1000, c.byref(End()))
+        self.refused(errno.ENOENT, "nothing is known", "wait", name, 0, c.byref(End()))
 
 
 class Exec(Api):

@@ -371,7 +371,7 @@ class Rows:
         done = self.glovebox("run", "--name", self.name, "true")
         self.expect_refused(done, f"{self.name}: a sandbox of this name is running; choose another")
         done = self.glovebox("inspect", "no-such-name")
-        self.expect_refused(done, "no-such-name: no sandbox of this name is running")
+        self.expect_refused(done, "no-such-name: nothing is known of a sandbox of this name")
 
     def test_sandboxes_at_once(self):
         self.begin("sleep", "1000")

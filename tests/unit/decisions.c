@@ -156,7 +156,7 @@ TEST(each_start_sweeps)
 /* As if it had begun a minute ago. */
 static void make_older(struct decisions *d)
 {
-    char *rest, path[512], older[512], name[DECISIONS_FILE_NAME_MAX + 1];
+    char *rest, path[512], older[512], name[KEPT_FILE_NAME_MAX + 1];
     const struct utimbuf old = {1, 1};
     long long number = strtoll(d->name, &rest, 10) - 60000;
     snprintf(name, sizeof(name), "%lld%.60s", number, rest);
