@@ -255,6 +255,10 @@ ssize_t glovebox_exec_write(struct glovebox_exec *x, const void *data, size_t si
 /* There will be no more input. A terminal's ends by what is typed, such as "\4". */
 int glovebox_exec_end_input(struct glovebox_exec *x, struct glovebox_error *e);
 
+/* Nobody wants to read that stream any more: to write there fails, as to a pipe without a reader.
+ * Without effect while somebody else is attached. */
+int glovebox_exec_end_output(struct glovebox_exec *x, int stream, struct glovebox_error *e);
+
 /* To its process group. 0: it was sent; one that has ended gets nothing. */
 int glovebox_exec_signal(struct glovebox_exec *x, int signal, struct glovebox_error *e);
 int glovebox_exec_resize(struct glovebox_exec *x, unsigned rows, unsigned columns,

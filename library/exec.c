@@ -388,3 +388,13 @@ _public_ int glovebox_exec_resize(struct glovebox_exec *x, unsigned rows, unsign
                                   .offset = (uint64_t)(rows & 0xffff) << 16 | (columns & 0xffff)};
     return ask(x, &p, NULL, e);
 }
+
+_public_ int glovebox_exec_end_output(struct glovebox_exec *x, int stream, struct glovebox_error *e)
+{
+    const struct exec_packet p = {.version = EXEC_VERSION,
+                                  .type = EXEC_OUTPUT_END,
+                                  .flags = stream == 2 ? EXEC_ERR : EXEC_OUT};
+    if (stream != 1 && stream != 2)
+        return library_fail_with(e, -EINVAL, "%d: no such stream; give 1 or 2", stream);
+    return ask(x, &p, NULL, e);
+}

@@ -487,6 +487,13 @@ class Exec(Api):
         event = self.collect(x)[2]
         self.assertEqual((event.status, event.signal, event.was_timed_out), (124, 9, 1))
 
+    def test_nobody_reads_it_any_more(self):
+        x = self.exec(self.create(), "yes")
+        self.next(x)
+        self.refused(errno.EINVAL, "no such stream; ", "exec_end_output", x, 3)
+        self.call("exec_end_output", x, 1)
+        self.assertEqual(self.collect(x)[2].signal, 13)
+
     def test_sandbox_is_killed(self):
         name = self.create()
         x = self.exec(name, "sleep", "600")
