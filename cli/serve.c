@@ -21,8 +21,8 @@ struct serve_options {
     struct run_options run; /* first: its limits' options take it */
     const char *listens[LAUNCH_LISTENERS_MAX];
     size_t listen_count;
-    const char *state, *key_file, *domain;
-    bool allows_egress, allows_plain;
+    const char *state, *key_file, *domain, *log_file;
+    bool allows_egress, allows_plain, logs_text;
 };
 
 #define OPTIONS(target) ((struct serve_options *)(target))
@@ -75,6 +75,20 @@ static int take_plain(void *target, const char *value _unused_, struct sandbox_e
     return 0;
 }
 
+static int take_log_file(void *target, const char *value, struct sandbox_error *e _unused_)
+{
+    OPTIONS(target)->log_file = value;
+    return 0;
+}
+
+static int take_log_format(void *target, const char *value, struct sandbox_error *e)
+{
+    if (strcmp(value, "json") != 0 && strcmp(value, "text") != 0)
+        return sandbox_error_set(e, -EINVAL, "neither json nor text; give one of them");
+    OPTIONS(target)->logs_text = !strcmp(value, "text");
+    return 0;
+}
+
 static int take_help(void *target, const char *value _unused_, struct sandbox_error *e _unused_)
 {
     OPTIONS(target)->run.help = true;
@@ -98,6 +112,8 @@ static const struct cli_option serve_table[] = {
     {"domain", 0, "NAME[:PORT]", "tell clients that sandboxes are reached at ...-ID.NAME",
      take_domain},
     {"allow-plain-http", 0, NULL, "listen without TLS where other machines reach it", take_plain},
+    {"log-file", 0, "FILE", "append a line for each request (- is stderr)", take_log_file},
+    {"log-format", 0, "json|text", "of these lines (default: json)", take_log_format},
     {"memory", 'm', "SIZE",
      "of each sandbox, as with glovebox run; likewise:", limit_option_memory},
     {"cpus", 0, "NUMBER", "processors", limit_option_cpus},
@@ -236,6 +252,8 @@ static int serve(struct serve_options *o, struct sandbox_error *e)
     struct serve s = {.state = -1,
                       .domain = o->domain,
                       .allows_egress = o->allows_egress,
+                      .log_path = o->log_file,
+                      .logs_text = o->logs_text,
                       .spec = &o->run.spec,
                       .ready = on_ready,
                       .userdata = &told,

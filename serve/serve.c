@@ -225,7 +225,21 @@ static int on_server_ended(struct loop *l, struct sandbox_error *e)
 
 /* ---- the loop ---- */
 
-/* 1: go on; 0: a signal has come; or negative errno. */
+/* Whether to go on. */
+static bool take_signal(struct loop *l)
+{
+    struct signalfd_siginfo s;
+    struct sandbox_error e;
+    if (read(l->signals, &s, sizeof(s)) != (ssize_t)sizeof(s))
+        return true;
+    if (s.ssi_signo != SIGHUP || !settings_exist(l->serve))
+        return false;
+    if (settings_send(l->serve, &l->server, &e) < 0)
+        l->serve->say(e.text);
+    return true;
+}
+
+/* 1: go on; 0: a signal has come that ends it; or negative errno. */
 static int turn(struct loop *l, struct sandbox_error *e)
 {
     struct pollfd p[3 + JOBS_MAX] = {
@@ -236,7 +250,7 @@ static int turn(struct loop *l, struct sandbox_error *e)
     size_t count = jobs_fill_poll(&l->jobs, p + 3);
     if (poll(p, 3 + count, -1) < 0)
         return errno == EINTR ? 1 : -errno;
-    if (p[0].revents)
+    if (p[0].revents && !take_signal(l))
         return 0;
     jobs_step(&l->jobs, p + 3, count);
     if (p[1].revents & POLLIN)

@@ -7,6 +7,7 @@
  *
  *   main loop  server_child.c   the server's process
  *              serve.c          the channel, and what is asked over it
+ *              settings.c       files that are opened for it
  *              job.c            what takes a while, as making a sandbox: each by a child of
  *                               this process, so that nobody waits for it
  *
@@ -21,10 +22,12 @@
 struct serve {
     int listeners[LAUNCH_LISTENERS_MAX];
     size_t listener_count;
-    int state;          /* the state folder */
-    const char *domain; /* that clients are told; NULL */
-    const char *key;    /* that is to be valid; NULL: the server makes one when it has none */
-    bool allows_egress; /* of sandboxes whose creator says nothing of the network */
+    int state;            /* the state folder */
+    const char *domain;   /* that clients are told; NULL */
+    const char *key;      /* that is to be valid; NULL: the server makes one when it has none */
+    bool allows_egress;   /* of sandboxes whose creator says nothing of the network */
+    const char *log_path; /* where requests are logged, "-": standard error; NULL: nowhere */
+    bool logs_text;       /* in place of JSON */
     struct sandbox_spec *spec; /* of every sandbox, but for what is said of one */
     /* The server takes requests; key: that it has just made, or "". Once. */
     void (*ready)(void *userdata, const char *key);
@@ -33,8 +36,9 @@ struct serve {
 };
 
 /*
- * Serves until SIGINT, SIGTERM or SIGHUP comes: 0. Or negative errno with the sentence, when the
- * server could not start, or fails again and again. The caller has one thread.
+ * Serves until SIGINT or SIGTERM comes, or SIGHUP when no file is to be opened anew by it: 0. Or
+ * negative errno with the sentence, when the server could not start, or fails again and again. The
+ * caller has one thread.
  */
 int serve_run(struct serve *s, struct sandbox_error *e);
 

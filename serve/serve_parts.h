@@ -26,6 +26,14 @@ int server_child_end(struct server_child *c);
 int server_child_send(const struct server_child *c, const struct launch_packet *p, const void *data,
                       int fd);
 
+/* ---- settings.c ---- */
+
+/* Whether SIGHUP has something to open anew. */
+bool settings_exist(const struct serve *s);
+
+/* Opens what the options name, and sends it. 0, or negative errno with the sentence. */
+int settings_send(const struct serve *s, const struct server_child *c, struct sandbox_error *e);
+
 /* ---- job.c: what takes a while, each by a child of this process ---- */
 
 #define JOBS_MAX 8 /* at work; others wait for their turn */

@@ -102,6 +102,8 @@ int server_child_start(const struct serve *s, struct server_child *ret, struct s
     int r = run_child(s, &c, ret, e);
     close(ends[1]);
     if (r == 0)
+        r = settings_send(s, ret, e);
+    if (r == 0)
         r = send_key(ret, s->key);
     if (r < 0)
         server_child_end(ret);

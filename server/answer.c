@@ -52,7 +52,8 @@ void answer_forget(struct connection *c)
     c->field_count = 0;
     c->has_begun = c->has_ended = c->is_head_only = c->is_chunked = c->is_stream = false;
     c->rests = c->is_paused = false;
-    c->length_left = 0;
+    c->length_left = c->sent_bytes = c->number = 0;
+    c->status = 0;
     buf_done(&c->request.body);
     c->request = (struct request){.body = BUF_INIT(0)};
 }
@@ -108,10 +109,14 @@ void request_begin(struct request *r, unsigned status, const char *type, uint64_
         return;
     if (c->phase == PHASE_BODY)
         c->closes = true; /* there is more of the request, which nobody will read */
+    char id[REQUEST_ID_SIZE];
+    connection_name_request(c, id);
+    request_add_field(r, "X-Request-Id", id);
     if (type)
         request_add_field(r, "Content-Type", type);
     add_origin(c);
     c->has_begun = true;
+    c->status = status;
     struct http_response_head head = {
         .status = status,
         .reason = reason_of(status),

@@ -2,10 +2,14 @@
 #include "server/connection.h"
 
 #include "server/connection_parts.h"
+#include "server/log.h"
 #include "server/server.h"
 
-#include <netinet/in.h>
+#include <arpa/inet.h>
+#include <inttypes.h>
 #include <netinet/tcp.h>
+#include <stdio.h>
+#include <sys/random.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 
@@ -18,6 +22,7 @@ static struct list all, changed;
 static size_t count, count_max;
 static connection_find_fn find_handler;
 static struct timer sweeper;
+static uint32_t process_number; /* so that ids of requests are not those of an earlier server */
 
 void connection_changed(struct connection *c)
 {
@@ -34,6 +39,51 @@ static void enter(struct connection *c, enum phase phase)
 {
     c->phase = phase;
     c->since_ns = server_now_ns();
+}
+
+/* ---- the log ---- */
+
+void connection_name_request(struct connection *c, char ret[REQUEST_ID_SIZE])
+{
+    static uint64_t last;
+    if (!c->number)
+        c->number = ++last;
+    snprintf(ret, REQUEST_ID_SIZE, "%08x-%" PRIx64, process_number, c->number);
+}
+
+static void name_client(const struct connection *c, char *ret, size_t size)
+{
+    char address[INET6_ADDRSTRLEN] = "";
+    bool is_v6 = c->client.any.sa_family == AF_INET6;
+    inet_ntop(c->client.any.sa_family,
+              is_v6 ? (const void *)&c->client.v6.sin6_addr : &c->client.v4.sin_addr, address,
+              sizeof(address));
+    snprintf(ret, size, is_v6 ? "[%s]:%u" : "%s:%u", address,
+             ntohs(is_v6 ? c->client.v6.sin6_port : c->client.v4.sin_port));
+}
+
+/* How the request, or what was none, has gone. Before it is forgotten. */
+static void tell(struct connection *c)
+{
+    char id[REQUEST_ID_SIZE], client[INET6_ADDRSTRLEN + 16];
+    const struct http_request *head = c->has_request ? c->request.head : NULL;
+    if (!head && !c->has_begun)
+        return;
+    connection_name_request(c, id);
+    name_client(c, client, sizeof(client));
+    log_request(&(struct log_entry){
+        .began_ms = head ? c->began_ms : server_wall_ms(),
+        .request = id,
+        .client = client,
+        .key = c->request.key_id,
+        .sandbox = c->request.box_id,
+        .method = head ? head->method : NULL,
+        .path = head ? head->path : NULL,
+        .status = c->status,
+        .bytes = c->sent_bytes,
+        .took_ns = head ? server_now_ns() - c->began_ns : 0,
+        .is_cut = !c->has_ended || connection_waiting(c) > 0,
+    });
 }
 
 /* ---- the end of a request, and of a connection ---- */
@@ -58,6 +108,7 @@ static void release(struct watch *w)
 
 static void destroy(struct connection *c)
 {
+    tell(c);
     finish_request(c);
     list_remove(&c->all);
     list_remove(&c->changed);
@@ -88,6 +139,7 @@ static void flush(struct connection *c)
             return;
         }
         c->out_at += (size_t)n;
+        c->sent_bytes += (size_t)n;
         c->output_since_ns = server_now_ns();
     }
     c->output_since_ns = 0;
@@ -136,6 +188,8 @@ static void begin_request(struct connection *c)
 {
     const struct http_request *head = &c->parser.request;
     c->has_request = true;
+    c->began_ns = server_now_ns();
+    c->began_ms = server_wall_ms();
     c->is_first = false;
     c->request.head = head;
     c->closes = !head->persists;
@@ -282,6 +336,7 @@ static void linger(struct connection *c)
 static void go_on(struct connection *c)
 {
     bool closes = c->closes;
+    tell(c);
     finish_request(c);
     answer_forget(c);
     if (closes) {
@@ -420,7 +475,7 @@ static void refuse_client(int fd)
         return;
 }
 
-static void begin_connection(int fd)
+static void begin_connection(int fd, const struct sockaddr *client, socklen_t client_size)
 {
     const int on = 1;
     struct connection *c = make_place() ? calloc(1, sizeof(*c)) : NULL;
@@ -431,6 +486,7 @@ static void begin_connection(int fd)
     }
     setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
     c->watch = (struct watch){.fd = fd, .ready = on_ready};
+    memcpy(&c->client, client, MIN(client_size, (socklen_t)sizeof(c->client)));
     c->is_first = true;
     c->in = BUF_INIT(READ_BYTES);
     c->out = BUF_INIT(OUTPUT_MAX);
@@ -447,16 +503,20 @@ static void begin_connection(int fd)
 static void on_listener(struct watch *w, uint32_t events _unused_)
 {
     for (int i = 0; i < ACCEPTS_AT_ONCE; i++) {
-        int fd = accept4(w->fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
+        struct sockaddr_storage client;
+        socklen_t size = sizeof(client);
+        int fd = accept4(w->fd, (struct sockaddr *)&client, &size, SOCK_NONBLOCK | SOCK_CLOEXEC);
         if (fd < 0)
             return;
-        begin_connection(fd);
+        begin_connection(fd, (struct sockaddr *)&client, size);
     }
 }
 
 int connections_start(const int *fds, size_t fd_count, connection_find_fn find)
 {
     struct rlimit files;
+    if (getrandom(&process_number, sizeof(process_number), 0) < 0)
+        return -errno;
     list_init(&all);
     list_init(&changed);
     find_handler = find;

@@ -19,6 +19,8 @@
 #include "server/limits.h"
 #include "server/loop.h"
 
+#include <netinet/in.h>
+
 enum phase { PHASE_HEAD, PHASE_BODY, PHASE_BUSY, PHASE_LINGER };
 
 struct connection {
@@ -38,7 +40,16 @@ struct connection {
     size_t out_at;
     struct http_request_parser parser;
     struct http_body body;
+    union {
+        struct sockaddr any;
+        struct sockaddr_in v4;
+        struct sockaddr_in6 v6;
+    } client;
     /* of the request that is being answered */
+    uint64_t number; /* in this process; 0: none yet */
+    int64_t began_ns, began_ms;
+    unsigned status; /* of the answer; 0: none yet */
+    uint64_t sent_bytes;
     bool has_request;
     bool has_begun, has_ended; /* its answer */
     bool is_head_only, is_chunked, is_stream;
@@ -62,6 +73,10 @@ static inline size_t connection_waiting(const struct connection *c)
 
 /* It is looked at before this turn ends. */
 void connection_changed(struct connection *c);
+
+/* What the request is called in answers and in the log. */
+#define REQUEST_ID_SIZE 32
+void connection_name_request(struct connection *c, char ret[REQUEST_ID_SIZE]);
 
 /* answer.c */
 void answer_forget(struct connection *c); /* of the last request */

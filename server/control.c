@@ -132,8 +132,10 @@ bool control_has_key(struct request *r)
 {
     const char *text = request_field(r, "x-api-key");
     r->key = text ? keys_find(text) : NULL;
-    if (r->key)
+    if (r->key) {
+        r->key_id = r->key->id;
         return true;
+    }
     request_fail(r, 401, "%s; set E2B_API_KEY to the key that glovebox serve printed",
                  text ? "Invalid API key" : "API key is missing");
     return false;

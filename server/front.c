@@ -55,6 +55,7 @@ static const struct handler *find_in_box(struct request *r, const struct route *
         fail_no_box(r, route->id);
         return NULL;
     }
+    memcpy(r->box_id, b->id, sizeof(r->box_id));
     if (route->port != ENVD_PORT) {
         fail_no_port(r, route);
         return NULL;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "server/launcher.h"
 
+#include "server/log.h"
 #include "server/loop.h"
 #include "server/server.h"
 
@@ -51,6 +52,18 @@ static struct ask *take_asked(uint64_t id)
     return NULL;
 }
 
+static bool is_setting(uint32_t type)
+{
+    return type == LAUNCH_LOG;
+}
+
+/* fd is taken. */
+static void take_setting(const struct launch_message *m, int fd)
+{
+    if (fd >= 0)
+        log_open(fd, m->packet.kind == LAUNCH_TEXT);
+}
+
 static void on_channel(struct watch *w _unused_, uint32_t events _unused_)
 {
     int fd;
@@ -61,6 +74,10 @@ static void on_channel(struct watch *w _unused_, uint32_t events _unused_)
         exit(0);
     if (!launch_is_valid(&message, (size_t)size))
         server_fail("the launcher speaks another version; install the programs of one version");
+    if (is_setting(message.packet.type)) {
+        take_setting(&message, fd);
+        return;
+    }
     outstanding -= outstanding > 0;
     struct ask *a = take_asked(message.packet.id);
     if (!a) {
@@ -92,10 +109,17 @@ int launcher_start(char **ret_key)
     int fd;
     channel = (struct watch){.fd = LAUNCH_CHANNEL_FD, .ready = on_channel};
     list_init(&asked);
-    ssize_t size = receive(0, &fd);
-    if (size <= 0)
-        return -EPIPE;
-    if (!launch_is_valid(&message, (size_t)size) || message.packet.type != LAUNCH_KEY)
+    for (;;) {
+        ssize_t size = receive(0, &fd);
+        if (size <= 0)
+            return -EPIPE;
+        if (!launch_is_valid(&message, (size_t)size))
+            return -EPROTO;
+        if (!is_setting(message.packet.type))
+            break;
+        take_setting(&message, fd);
+    }
+    if (message.packet.type != LAUNCH_KEY)
         return -EPROTO;
     *ret_key = strndup(message.data, message.packet.data_size);
     explicit_bzero(&message, sizeof(message));

@@ -14,6 +14,7 @@
 #include "server/json.h"
 #include "server/keys.h"
 #include "server/launcher.h"
+#include "server/log.h"
 #include "server/loop.h"
 #include "server/measure.h"
 #include "server/schema.h"
@@ -37,6 +38,8 @@ static void say(const char *format, va_list args)
     /* A reader that is gone needs no lines. */
     if (write(STDERR_FILENO, line, size) < 0)
         return;
+    line[size - 1] = '\0';
+    log_say(line + sizeof("glovebox-server: ") - 1);
 }
 
 void server_say(const char *format, ...)
@@ -53,6 +56,7 @@ void server_fail(const char *format, ...)
     va_start(args, format);
     say(format, args);
     va_end(args);
+    log_flush();
     _exit(1);
 }
 
@@ -116,6 +120,13 @@ static void accept_clients(int count)
         server_fail("start: %s; free memory and try again", strerror(-r));
 }
 
+static bool end_turn(void)
+{
+    bool has_more = connections_advance();
+    log_flush();
+    return has_more;
+}
+
 int main(int argc, char **argv)
 {
     char *given, made[API_KEY_SIZE + 1];
@@ -144,5 +155,5 @@ int main(int argc, char **argv)
     launcher_ready(made);
     explicit_bzero(made, sizeof(made));
     for (;;)
-        loop_turn(connections_advance);
+        loop_turn(end_turn);
 }

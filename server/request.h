@@ -34,6 +34,9 @@ struct request {
     void *state; /* the handler's, to be freed in over() */
     void *box;   /* struct box: the sandbox it is for, or NULL; only valid until ready() returns */
     struct key *key; /* of the control plane; likewise */
+    /* of them, for the log: */
+    int64_t key_id; /* 0: none */
+    char box_id[64];
 };
 
 /* A field of the answer beside those that are always there; name is a constant, value is copied. */

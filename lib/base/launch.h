@@ -6,6 +6,8 @@
  * not as said here ends it, and nothing that it can ask goes beyond what the launcher was started
  * with.
  *
+ *   LOG kind         launcher, before KEY and at any time later: with a descriptor, to which
+ *                    requests are logged from now on
  *   KEY text         launcher, first: the API key that is to be valid, or nothing: the server
  *                    makes one when it has none
  *   READY text       server: takes requests; the key that it has just made, or nothing
@@ -57,6 +59,7 @@
 enum launch_type {
     /* launcher -> server */
     LAUNCH_KEY = 1,
+    LAUNCH_LOG,
     LAUNCH_CREATED,
     LAUNCH_OPENED,
     LAUNCH_USED,
@@ -73,6 +76,12 @@ enum launch_type {
 enum launch_kind {
     LAUNCH_EXECS = 1, /* sandbox/exec_messages.h */
     LAUNCH_FILES,     /* lib/base/files.h */
+};
+
+/* What LOG asks for. */
+enum launch_log_kind {
+    LAUNCH_JSON = 1,
+    LAUNCH_TEXT,
 };
 
 struct launch_packet {
