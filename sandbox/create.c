@@ -7,6 +7,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
@@ -18,6 +19,11 @@ struct report {
 
 struct creation {
     int pipe; /* -1: reported */
+};
+
+struct wires {
+    int reports[2]; /* from the starter */
+    int thanks[2];  /* to the guard: one byte, the name has come */
 };
 
 static void tell(struct creation *c, int error, const char *text)
@@ -101,6 +107,30 @@ static _noreturn_ void live(const struct sandbox_spec *spec, int pipe)
     _exit(0);
 }
 
+/*
+ * Between the creator and the starter: its parent, until the creator has the name. A sandbox of
+ * which nobody will know is not to live on.
+ */
+static _noreturn_ void guard(const struct sandbox_spec *spec, struct wires *w)
+{
+    char byte;
+    ssize_t n;
+    close(w->reports[0]);
+    close(w->thanks[1]);
+    /* What a terminal sends to the creator is not for this one. */
+    pid_t starter = setsid() < 0 ? -1 : fork();
+    if (starter == 0)
+        live(spec, w->reports[1]);
+    close(w->reports[1]);
+    if (starter < 0)
+        _exit(1);
+    while ((n = read(w->thanks[0], &byte, 1)) < 0 && errno == EINTR)
+        ;
+    if (n != 1)
+        kill(starter, SIGTERM);
+    _exit(0);
+}
+
 static int read_report(int pipe, struct report *ret)
 {
     size_t done = 0;
@@ -116,30 +146,44 @@ static int read_report(int pipe, struct report *ret)
     return 0;
 }
 
+static int open_wires(struct wires *w)
+{
+    if (pipe2(w->reports, O_CLOEXEC) < 0)
+        return -errno;
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, w->thanks) == 0)
+        return 0;
+    int error = errno;
+    close(w->reports[0]);
+    close(w->reports[1]);
+    return -error;
+}
+
 int sandbox_create(const struct sandbox_spec *spec, char name[static SANDBOX_NAME_MAX_BYTES + 1],
                    struct sandbox_error *e)
 {
-    int fds[2];
+    struct wires w = {0};
     struct report report;
-    if (pipe2(fds, O_CLOEXEC) < 0)
-        return sandbox_error_set(e, -errno, "create: pipe: %s; raise the limit of open files",
-                                 strerror(errno));
-    _cleanup_close_ int reading = fds[0];
+    int r = open_wires(&w);
+    if (r < 0)
+        return sandbox_error_set(e, r, "create: pipe: %s; raise the limit of open files",
+                                 strerror(-r));
     pid_t pid = fork();
-    if (pid == 0) {
-        pid_t starter = fork();
-        if (starter == 0)
-            live(spec, fds[1]);
-        _exit(starter < 0 ? 1 : 0);
-    }
+    if (pid == 0)
+        guard(spec, &w);
     int error = errno;
-    close(fds[1]);
+    close(w.reports[1]);
+    close(w.thanks[0]);
+    r = pid < 0 ? -error : read_report(w.reports[0], &report);
+    if (r == 0)
+        (void)send(w.thanks[1], "", 1, MSG_NOSIGNAL); /* a guard that is gone has nothing to do */
+    close(w.reports[0]);
+    close(w.thanks[1]);
+    while (pid > 0 && waitpid(pid, NULL, 0) < 0 && errno == EINTR)
+        ;
     if (pid < 0)
         return sandbox_error_set(e, -error, "create: fork: %s; free memory and try again",
                                  strerror(error));
-    while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
-        ;
-    if (read_report(reading, &report) < 0)
+    if (r < 0)
         return sandbox_error_set(e, -EPIPE,
                                  "create: the sandbox's starter has ended without a "
                                  "word; see the machine's log");

@@ -12,7 +12,8 @@
 
 /*
  * Starts it and waits until programs can be started in it (spec->waits), or its own runs. 0 and its
- * name; negative errno with the sentence, and nothing is left. Its lifetime is LIMIT_LIFETIME.
+ * name; negative errno with the sentence, and nothing is left, as when the caller is killed
+ * meanwhile. Its lifetime is LIMIT_LIFETIME.
  * Of the caller's descriptors it keeps none; until it runs, warnings go to the caller's standard
  * error. The caller must have one thread.
  */

@@ -415,6 +415,36 @@ class Life(Living):
             self.assertNotIn(self.folder, target)
         self.assertEqual(os.readlink(f"/proc/{starter}/cwd"), "/")
 
+    def stopped_creator(self):
+        """One that waits for a sandbox which is not there yet, and all below it."""
+        for _ in range(50):
+            creator = subprocess.Popen([GLOVEBOX, "create", "--name", self.name], stdout=subprocess.PIPE)
+            self.addCleanup(glovebox, "kill", self.name)
+            with open(f"/proc/{creator.pid}/task/{creator.pid}/children", encoding="ascii") as children:
+                while not children.read() and stat_fields(creator.pid)[0] != "Z":
+                    children.seek(0)
+            os.kill(creator.pid, signal.SIGSTOP)
+            self.assertTrue(wait_until(lambda: stat_fields(creator.pid)[0] in "TZ"))
+            if stat_fields(creator.pid)[0] == "T" and not self.is_listed():
+                self.assertTrue(wait_until(lambda: len(descendants(creator.pid)) > 1))
+                return creator, descendants(creator.pid)
+            os.kill(creator.pid, signal.SIGCONT)
+            creator.communicate(timeout=LIMIT)
+            glovebox("kill", self.name)
+        raise AssertionError("never stopped in time")
+
+    def test_whose_creator_is_killed_is_not_left(self):
+        """Before it is there; when it is there, but the creator does not know its name yet."""
+        for is_there in (False, True):
+            creator, below = self.stopped_creator()
+            if is_there:
+                self.assertTrue(wait_until(lambda: self.exec("true").returncode == 0))
+                below = descendants(creator.pid)
+            creator.kill()
+            self.assertEqual(creator.communicate(timeout=LIMIT)[0], b"")
+            self.assertTrue(wait_until(lambda: not any(map(is_alive, below))), is_there)
+            self.assertFalse(self.is_listed())
+
     def test_a_killed_starter_leaves_no_process(self):
         self.create()
         process = self.start_exec("sh", "-c", "echo ready; sleep 60")
@@ -666,8 +696,8 @@ class Abuse(Living):
 
     def test_the_end_of_the_sandbox_is_told(self):
         self.create()
-        s, _ = self.start_and_wait("echo one; exec sleep 60", flags=NULL_INPUT)
-        process = self.start_exec("sh", "-c", "echo up; exec sleep 60")
+        s, _ = self.start_and_wait("trap '' TERM; echo one; exec sleep 60", flags=NULL_INPUT)
+        process = self.start_exec("sh", "-c", "trap '' TERM; echo up; exec sleep 60")
         self.assertEqual(process.stdout.readline(), b"up\n")
         self.until(s, OUTPUT)
         self.expect(glovebox("kill", self.name))
