@@ -232,8 +232,14 @@ PROBE(take_the_listener_of_the_filter, FILTER,
       .expected = "EINVAL or EBUSY: no second listener, no ioctl finds one",
       .outside = OUTSIDE_MAYBE)
 {
-    struct sock_filter notify = {BPF_RET | BPF_K, 0, 0, SECCOMP_RET_USER_NOTIF};
-    struct sock_fprog program = {1, &notify};
+    /* Of one call alone: where it can be had, nobody answers, and the probe must get to its end. */
+    struct sock_filter notify[] = {
+        {BPF_LD | BPF_W | BPF_ABS, 0, 0, offsetof(struct seccomp_data, nr)},
+        {BPF_JMP | BPF_JEQ | BPF_K, 0, 1, SYS_getpgrp},
+        {BPF_RET | BPF_K, 0, 0, SECCOMP_RET_USER_NOTIF},
+        {BPF_RET | BPF_K, 0, 0, SECCOMP_RET_ALLOW},
+    };
+    struct sock_fprog program = {ARRAY_SIZE(notify), notify};
     char data[128] = "";
     NEED(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0);
     REFUSED(syscall(SYS_seccomp, (long)SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_NEW_LISTENER,

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Gives a libFuzzer target the inputs that are kept in the repository (CORPUS, a folder), as an
- * ordinary test that needs neither libFuzzer nor clang.
+ * Gives a libFuzzer target the inputs that are kept in the repository (a folder of CORPORA), as an
+ * ordinary test that needs neither libFuzzer nor clang. Compiled once for all of them: which one it
+ * is says the program's name.
  */
 #include "tests/harness/harness.h"
 
@@ -9,6 +10,7 @@
 #include <signal.h>
 
 #define INPUT_MAX_BYTES 65536
+#define PROGRAM_PREFIX  "unit-fuzz-"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -42,13 +44,17 @@ static void replay(void)
 TEST(kept_inputs)
 {
     int count = 0;
-    DIR *folder = opendir(CORPUS);
+    char corpus[1024];
+    const char *program = program_invocation_short_name;
+    ASSERT_EQ(strncmp(program, PROGRAM_PREFIX, strlen(PROGRAM_PREFIX)), 0);
+    snprintf(corpus, sizeof(corpus), CORPORA "/%s", program + strlen(PROGRAM_PREFIX));
+    DIR *folder = opendir(corpus);
     ASSERT_TRUE(folder != NULL);
     signal(SIGABRT, say_path);
     for (struct dirent *entry; (entry = readdir(folder));) {
         if (entry->d_name[0] == '.')
             continue;
-        snprintf(path, sizeof(path), "%s/%s", CORPUS, entry->d_name);
+        snprintf(path, sizeof(path), "%s/%s", corpus, entry->d_name);
         replay();
         count++;
     }
