@@ -65,11 +65,25 @@ static int lower_limit(struct sandbox_spec *spec, enum sandbox_limit which, cons
     return 0;
 }
 
+/* Other sandboxes of this user are none of the server's. */
+static int check_name(const char *name, struct sandbox_error *e)
+{
+    if (!launch_is_name(name, strlen(name)))
+        return sandbox_error_set(e, -EINVAL, "a name that is none of the server's");
+    return 0;
+}
+
+static int take_name(struct sandbox_spec *spec, const char *name, struct sandbox_error *e)
+{
+    int r = check_name(name, e);
+    return r < 0 ? r : sandbox_spec_set_name(spec, name, e);
+}
+
 static int take_record(struct sandbox_spec *spec, const char *record, struct sandbox_error *e)
 {
     uint64_t ms;
     if (!strncmp(record, "name=", 5))
-        return sandbox_spec_set_name(spec, record + 5, e);
+        return take_name(spec, record + 5, e);
     if (!strncmp(record, "policy=", 7))
         return sandbox_spec_set_policy(spec, record + 7, strlen(record + 7), e);
     if (!strncmp(record, "lifetime_ms=", 12)) {
@@ -90,11 +104,14 @@ static int take_record(struct sandbox_spec *spec, const char *record, struct san
 
 static int complete(struct sandbox_spec *spec, const struct job *c, struct sandbox_error *e)
 {
+    spec->limits.value[LIMIT_LIFETIME] = 0;
     for (size_t at = 0; at < c->size; at += strlen(c->records + at) + 1) {
         int r = take_record(spec, c->records + at, e);
         if (r < 0)
             return r;
     }
+    if (!spec->name || !spec->limits.value[LIMIT_LIFETIME])
+        return sandbox_error_set(e, -EINVAL, "no name, or no lifetime");
     return 0;
 }
 
@@ -110,15 +127,27 @@ static int create(struct sandbox_spec *spec, const struct job *c, struct report 
 }
 
 /* name=..., policy=... */
-static int set_policy(const struct job *c, struct sandbox_error *e)
+static int read_policy(const struct job *c, const char **ret_name, const char **ret_policy,
+                       struct sandbox_error *e)
 {
     const char *name = c->records, *policy = name + strlen(name) + 1;
-    uint64_t generation;
     if (policy >= c->records + c->size || strncmp(name, "name=", 5) != 0 ||
         strncmp(policy, "policy=", 7) != 0)
         return sandbox_error_set(e, -EINVAL, "records that are not name and policy");
-    const struct update u = {.json = policy + 7, .size = strlen(policy + 7)};
-    return updates_set_policy(name + 5, &u, &generation, e);
+    *ret_name = name + 5;
+    *ret_policy = policy + 7;
+    return check_name(*ret_name, e);
+}
+
+static int set_policy(const struct job *c, struct sandbox_error *e)
+{
+    const char *name, *policy;
+    uint64_t generation;
+    int r = read_policy(c, &name, &policy, e);
+    if (r < 0)
+        return r;
+    const struct update u = {.json = policy, .size = strlen(policy)};
+    return updates_set_policy(name, &u, &generation, e);
 }
 
 static _noreturn_ void work(const struct serve *s, const struct job *c, int pipe)

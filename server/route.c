@@ -35,9 +35,11 @@ static bool find_by_host(struct route *r, const struct http_authority *a)
 {
     const char *dash = a->host ? strchr(a->host, '-') : NULL;
     const char *dot = dash ? strchr(dash, '.') : NULL;
-    if (!dot || !read_port(a->host, (size_t)(dash - a->host), &r->port) ||
+    uint16_t port;
+    if (!dot || !read_port(a->host, (size_t)(dash - a->host), &port) ||
         !text_read_id(dash + 1, (size_t)(dot - dash) - 1, r->id))
         return false;
+    r->port = port;
     r->kind = ROUTE_SANDBOX;
     return true;
 }
