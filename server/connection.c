@@ -125,8 +125,8 @@ static void destroy(struct connection *c)
 static void flush(struct connection *c)
 {
     while (connection_waiting(c) > 0 && !c->is_gone) {
-        ssize_t n = send(c->watch.fd, c->out.data + c->out_at, connection_waiting(c),
-                         MSG_NOSIGNAL | MSG_DONTWAIT);
+        ssize_t n =
+            send(c->watch.fd, c->out.data, connection_waiting(c), MSG_NOSIGNAL | MSG_DONTWAIT);
         if (n < 0 && errno == EINTR)
             continue;
         if (n < 0 && errno == EAGAIN) {
@@ -138,13 +138,11 @@ static void flush(struct connection *c)
             c->is_gone = true;
             return;
         }
-        c->out_at += (size_t)n;
+        buf_consume(&c->out, (size_t)n);
         c->sent_bytes += (size_t)n;
         c->output_since_ns = server_now_ns();
     }
     c->output_since_ns = 0;
-    c->out_at = 0;
-    buf_reset(&c->out);
     if (c->out.capacity > READ_BYTES)
         buf_done(&c->out);
 }

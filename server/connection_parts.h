@@ -36,8 +36,7 @@ struct connection {
     bool closes;     /* after this answer */
     struct buf in;   /* read and not yet taken, from in_at */
     size_t in_at;
-    struct buf out; /* to be sent, from out_at */
-    size_t out_at;
+    struct buf out; /* to be sent */
     struct http_request_parser parser;
     struct http_body body;
     union {
@@ -68,7 +67,7 @@ static inline struct connection *connection_of(struct request *r)
 
 static inline size_t connection_waiting(const struct connection *c)
 {
-    return c->out.size - c->out_at;
+    return c->out.size;
 }
 
 /* It is looked at before this turn ends. */

@@ -64,3 +64,13 @@ void envd_end_stream(struct request *r, const char *code, const char *format, ..
  * all of the body. NULL: *ret_why is a sentence, or NULL for no memory.
  */
 json_t *envd_read_message(const struct request *r, bool is_stream, const char **ret_why);
+
+/*
+ * Connect-Timeout-Ms (https://connectrpc.com/docs/protocol#timeouts) in nanoseconds; 0: there is
+ * none. False: it is no number.
+ */
+bool envd_read_timeout(const struct request *r, int64_t *ret_ns);
+#define ENVD_BAD_TIMEOUT "Connect-Timeout-Ms: give whole milliseconds"
+
+/* How long a stream may be silent, in nanoseconds: Keepalive-Ping-Interval, or the default. */
+int64_t envd_read_keepalive(const struct request *r);

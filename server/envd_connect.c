@@ -5,6 +5,7 @@
  */
 #include "server/envd.h"
 
+#include "lib/http/syntax.h"
 #include "server/json.h"
 #include "server/limits.h"
 
@@ -15,6 +16,10 @@
 #define FLAG_LAST      2
 #define SENTENCE_MAX   1024
 #define STREAM_TYPE    "application/connect+json"
+
+#define KEEPALIVE_S      90
+#define KEEPALIVE_MOST_S 3600
+#define TIMEOUT_DIGITS   10
 
 static unsigned status_of(const char *code)
 {
@@ -133,4 +138,27 @@ json_t *envd_read_message(const struct request *r, bool is_stream, const char **
     if (body->data[0] != 0 || be32toh(size) != body->size - ENVELOPE_BYTES)
         return NULL;
     return json_read_object(body->data + ENVELOPE_BYTES, body->size - ENVELOPE_BYTES, ret_why);
+}
+
+bool envd_read_timeout(const struct request *r, int64_t *ret_ns)
+{
+    const char *text = request_field(r, "connect-timeout-ms");
+    uint64_t ms;
+    *ret_ns = 0;
+    if (!text)
+        return true;
+    if (!http_decimal(text, strlen(text), TIMEOUT_DIGITS, UINT64_MAX, &ms))
+        return false;
+    /* 0 is a time that is up already. */
+    *ret_ns = MAX((int64_t)ms * NSEC_PER_MSEC, INT64_C(1));
+    return true;
+}
+
+int64_t envd_read_keepalive(const struct request *r)
+{
+    const char *text = request_field(r, "keepalive-ping-interval");
+    uint64_t seconds = 0;
+    if (!text || !http_decimal(text, strlen(text), 4, KEEPALIVE_MOST_S, &seconds) || !seconds)
+        seconds = KEEPALIVE_S;
+    return (int64_t)seconds * NSEC_PER_SEC;
 }

@@ -118,7 +118,10 @@ static void begin(struct download *d, const struct files_result *result)
     free(info);
     d->has_begun = true;
     request_begin(d->request, 200, "application/octet-stream", d->left);
-    send_piece(d, size);
+    if (!strcmp(d->request->head->method, "HEAD"))
+        finish(d);
+    else
+        send_piece(d, size);
 }
 
 static void on_piece(struct files_link *l, int error, const struct files_result *result)

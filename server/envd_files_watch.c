@@ -11,7 +11,6 @@
 #include "server/limits.h"
 #include "server/server.h"
 
-#define KEEPALIVE_S        90
 #define WATCHERS_MAX       256 /* at once, of all sandboxes */
 #define WATCHER_EVENTS_MAX 4096
 #define EVENTS_BYTES_MAX   (4 * 1024 * 1024)
@@ -135,7 +134,7 @@ struct stream {
     struct request *request;
     struct box_stream cut;
     struct source source;
-    struct timer timer;
+    struct timer timer, deadline;
     int64_t keepalive_ns;
     bool has_begun;
     char name[FILES_LINK_NAME_MAX];
@@ -146,8 +145,7 @@ static void stream_go_on(struct stream *s);
 static void end(struct stream *s, int error)
 {
     timer_clear(&s->timer);
-    if (!s->has_begun)
-        envd_begin_stream(s->request);
+    timer_clear(&s->deadline);
     s->has_begun = true;
     envd_files_fail_stream(s->request, error, s->source.question.user, s->source.question.path);
 }
@@ -254,17 +252,18 @@ static void on_keepalive(struct timer *t)
     send_text(container_of(t, struct stream, timer), keepalive, strlen(keepalive));
 }
 
-static int64_t keepalive_of(const struct request *r)
+static void on_deadline(struct timer *t)
 {
-    const char *text = request_field(r, "keepalive-ping-interval");
-    char *rest;
-    long seconds = text ? strtol(text, &rest, 10) : 0;
-    return (seconds >= 1 && seconds <= 3600 && !*rest ? seconds : KEEPALIVE_S) * NSEC_PER_SEC;
+    struct stream *s = container_of(t, struct stream, deadline);
+    timer_clear(&s->timer);
+    envd_end_stream(s->request, "deadline_exceeded",
+                    "the time of this watch was up; give it a longer timeout, or none");
 }
 
 static void stream_ready(struct request *r)
 {
     const char *code = "internal", *why = NULL;
+    int64_t timeout_ns = 0;
     struct box *b = r->box;
     struct stream *s = calloc(1, sizeof(*s));
     r->state = s;
@@ -275,9 +274,14 @@ static void stream_ready(struct request *r)
     s->request = r;
     list_init(&s->cut.link);
     s->timer.fire = on_keepalive;
-    s->keepalive_ns = keepalive_of(r);
+    s->deadline.fire = on_deadline;
+    s->keepalive_ns = envd_read_keepalive(r);
     snprintf(s->name, sizeof(s->name), "%s", b->id);
     int error = read_question(r, true, &s->source.question, &code, &why);
+    if (error == 0 && !envd_read_timeout(r, &timeout_ns)) {
+        error = -EINVAL;
+        why = ENVD_BAD_TIMEOUT;
+    }
     if (error < 0) {
         envd_end_stream(r, error == -EINVAL ? code : "internal", "%s",
                         why ? why : strerror(-error));
@@ -288,6 +292,8 @@ static void stream_ready(struct request *r)
     error = s->source.link ? ask_watch(&s->source) : -ENOMEM;
     if (error < 0)
         end(s, -error);
+    else if (timeout_ns)
+        timer_set(&s->deadline, server_now_ns() + timeout_ns);
 }
 
 /* Room again: whatever came meanwhile waits in the kernel. */
@@ -304,6 +310,7 @@ static void stream_over(struct request *r)
     if (!s)
         return;
     timer_clear(&s->timer);
+    timer_clear(&s->deadline);
     box_remove_stream(&s->cut);
     source_done(&s->source);
     free(s);

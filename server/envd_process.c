@@ -20,9 +20,6 @@
 #include <stdio.h>
 #include <sys/wait.h>
 
-#define KEEPALIVE_S       90
-#define KEEPALIVE_MOST_S  3600
-#define TIMEOUT_MOST_MS   (INT64_MAX / NSEC_PER_MSEC / 4)
 #define MESSAGE_BYTES_MAX (2 * EXEC_TEXT_MAX_BYTES)
 
 static size_t streams; /* open, of all sandboxes */
@@ -32,8 +29,8 @@ struct stream {
     struct box_stream box_stream;
     struct box *box; /* until the link is open */
     struct link link;
-    struct timer keepalive;
-    int64_t keepalive_ns;
+    struct timer keepalive, deadline;
+    int64_t keepalive_ns, timeout_ns; /* timeout 0: none */
     char *user;
     json_t *message; /* what was asked for, until it has been passed on */
     bool starts;     /* Start, else Connect */
@@ -76,7 +73,15 @@ static void on_keepalive(struct timer *t)
 static void fail(struct stream *s, const char *code, const char *words)
 {
     timer_clear(&s->keepalive);
+    timer_clear(&s->deadline);
     envd_end_stream(s->request, code, "%s", words);
+}
+
+/* Of Connect: the program goes on. That of Start is killed by the sandbox's keeper. */
+static void on_deadline(struct timer *t)
+{
+    fail(container_of(t, struct stream, deadline), "deadline_exceeded",
+         "the time of this call was up, the command goes on; give it a longer timeout");
 }
 
 static void send_start(struct stream *s, int64_t pid)
@@ -185,37 +190,17 @@ static void on_closed(struct link *l, int error)
              strerror(error));
 }
 
-/* Connect-Timeout-Ms: https://connectrpc.com/docs/protocol#timeouts. False: it is no such. */
-static bool read_timeout(const struct request *r, int64_t *ret_ns)
-{
-    const char *text = request_field(r, "connect-timeout-ms");
-    *ret_ns = 0;
-    if (!text)
-        return true;
-    size_t digits = strspn(text, "0123456789");
-    if (digits == 0 || digits > 10 || text[digits])
-        return false;
-    /* 0 is a time that is up already. */
-    *ret_ns = MAX(MIN(strtoll(text, NULL, 10), (long long)TIMEOUT_MOST_MS) * NSEC_PER_MSEC, 1LL);
-    return true;
-}
-
 static void start(struct stream *s)
 {
     struct process_command c;
     struct sandbox_error e;
     const char *why;
-    int64_t timeout_ns = 0;
     int r = process_command_read(s->message, s->box, s->user, &c, &why);
-    if (r == 0 && !read_timeout(s->request, &timeout_ns)) {
-        why = "Connect-Timeout-Ms: give whole milliseconds";
-        r = -EINVAL;
-    }
     if (r < 0) {
         fail(s, r == -EINVAL ? "invalid_argument" : "resource_exhausted",
              r == -EINVAL ? why : "the server is short of memory; try again later");
     } else {
-        c.exec.timeout_ns = timeout_ns;
+        c.exec.timeout_ns = s->timeout_ns;
         s->has_tty = c.exec.flags & EXEC_TTY;
         r = exec_ask_start(s->link.watch.fd, &c.exec, &e);
         if (r < 0)
@@ -270,14 +255,6 @@ static bool read_request(struct stream *s, const char *user_why)
     return false;
 }
 
-/* Seconds between signs of life. */
-static int64_t read_keepalive(const struct request *r)
-{
-    const char *text = request_field(r, "keepalive-ping-interval");
-    long seconds = text ? strtol(text, NULL, 10) : 0;
-    return seconds > 0 && seconds <= KEEPALIVE_MOST_S ? seconds : KEEPALIVE_S;
-}
-
 static void release(struct watch *w)
 {
     struct stream *s = container_of(w, struct stream, link.watch);
@@ -301,11 +278,18 @@ static void begin(struct request *r, bool starts)
     s->link = (struct link){
         .watch.fd = -1, .opened = on_opened, .message = on_message, .closed = on_closed};
     s->keepalive.fire = on_keepalive;
-    s->keepalive_ns = read_keepalive(r) * NSEC_PER_SEC;
+    s->deadline.fire = on_deadline;
+    s->keepalive_ns = envd_read_keepalive(r);
     s->box = r->box;
     box_add_stream(s->box, &s->box_stream, r);
     if (!read_request(s, "invalid username"))
         return;
+    if (!envd_read_timeout(r, &s->timeout_ns)) {
+        fail(s, "invalid_argument", ENVD_BAD_TIMEOUT);
+        return;
+    }
+    if (!starts && s->timeout_ns)
+        timer_set(&s->deadline, server_now_ns() + s->timeout_ns);
     int error = link_open(&s->link, s->box->id);
     if (error < 0)
         fail(s, "resource_exhausted", "too much is asked at once; try again");
@@ -335,6 +319,7 @@ static void over(struct request *r)
         return;
     streams--;
     timer_clear(&s->keepalive);
+    timer_clear(&s->deadline);
     box_remove_stream(&s->box_stream);
     link_close(&s->link, release);
 }

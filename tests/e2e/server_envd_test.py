@@ -1,0 +1,144 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Port 49983 of a sandbox, byte for byte: streams with a time of their own, slow readers, messages that are none."""
+import json
+import os
+import socket
+import struct
+import sys
+import time
+
+sys.dont_write_bytecode = True
+from cases import LIMIT, main, wait_until  # noqa: E402
+from server_client import Served  # noqa: E402
+
+DEADLINE = "deadline_exceeded"
+
+
+class Deadlines(Served):
+    """Connect-Timeout-Ms: whoever asked is told, and what he looked at goes on."""
+
+    def setUp(self):
+        super().setUp()
+        self.box = self.client.create()
+
+    def test_of_a_connection_to_a_program(self):
+        program = self.box.start("/bin/sleep", "1000")
+        program.next()
+        seen = self.box.stream("process.Process/Connect", {"process": {"pid": program.pid}},
+                               {"Connect-Timeout-Ms": "200"}).finish()
+        self.assertEqual((seen.pid, seen.error["code"]), (program.pid, DEADLINE))
+        self.assertEqual(self.box.run("/bin/kill", "-0", str(program.pid)).end.get("exitCode", 0), 0)
+        program.close()
+
+    def test_of_a_watch(self):
+        watch = self.box.stream("filesystem.Filesystem/WatchDir", {"path": "/home/user"}, {"Connect-Timeout-Ms": "200"})
+        self.assertEqual(watch.next(), {"start": {}})
+        self.assertEqual(watch.finish().error["code"], DEADLINE)
+
+    def test_of_a_program_kills_it(self):
+        program = self.box.start("/bin/sleep", "1000", fields={"Connect-Timeout-Ms": "300"}).finish()
+        self.assertEqual(program.error["code"], DEADLINE)
+        self.assertTrue(wait_until(lambda: self.box.run("/bin/kill", "-0", str(program.pid)).end.get("exitCode", 0) != 0))
+
+    def test_one_that_is_no_number(self):
+        for value in ("", "-1", "1.5", "1s", "0x10", "12345678901", "9" * 40):
+            with self.subTest(value):
+                for method, message in (("process.Process/Start", {"process": {"cmd": "/bin/true"}}),
+                                        ("process.Process/Connect", {"process": {"pid": 1}}),
+                                        ("filesystem.Filesystem/WatchDir", {"path": "/"})):
+                    said = self.box.stream(method, message, {"Connect-Timeout-Ms": value}).finish()
+                    self.assertEqual((said.status, said.error["code"]), (200, "invalid_argument"), method)
+
+
+class Silence(Served):
+    def test_is_broken_as_often_as_wished(self):
+        box = self.client.create()
+        for method, message in (("process.Process/Start", {"process": {"cmd": "/bin/sleep", "args": ["1000"]}}),
+                                ("filesystem.Filesystem/WatchDir", {"path": "/"})):
+            with self.subTest(method):
+                stream = box.stream(method, message, {"Keepalive-Ping-Interval": "1"})
+                said = [stream.next() for _ in range(3)]
+                self.assertIn("start", json.dumps(said[0]))
+                self.assertEqual([json.dumps(m) for m in said[1:]].count(json.dumps(said[1])), 2)
+                self.assertIn("keepalive", json.dumps(said[1]))
+                stream.close()
+
+
+class Slow(Served):
+    def test_a_reader_gets_all_of_a_big_file(self):
+        """More than what a connection may hold, to one who always leaves some of it lying."""
+        box = self.client.create()
+        content = os.urandom(1 << 20) * 24
+        self.expect_status(box.ask("POST", "/files?path=big", content, {"Content-Type": "application/octet-stream"}), 200)
+        with socket.socket() as s:
+            s.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+            s.setsockopt(socket.IPPROTO_TCP, socket.TCP_MAXSEG, 536)
+            s.settimeout(LIMIT)
+            s.connect(("127.0.0.1", self.server.port))
+            fields = "".join(f"{k}: {v}\r\n" for k, v in box.fields().items())
+            s.sendall(f"GET /files?path=big HTTP/1.1\r\nHost: x\r\nConnection: close\r\n{fields}\r\n".encode())
+            pieces = []
+            while not pieces or pieces[-1]:
+                pieces.append(s.recv(16384))
+                time.sleep(0.002)
+        got = b"".join(pieces)
+        head, _, body = got.partition(b"\r\n\r\n")
+        self.assertIn(b" 200 ", head.splitlines()[0])
+        self.assertEqual((len(body), body == content), (len(content), True))
+
+    def test_the_head_of_a_file(self):
+        box = self.client.create()
+        self.expect_status(box.ask("POST", "/files?path=f", b"x" * 300000, {"Content-Type": "application/octet-stream"}), 200)
+        answer = box.ask("HEAD", "/files?path=f")
+        self.assertEqual((answer.status, answer.body), (200, b""))
+        self.assertEqual({k.lower(): v for k, v in answer.fields.items()}["content-length"], "300000")
+
+
+class Messages(Served):
+    """What is no message, or one of another kind."""
+
+    def setUp(self):
+        super().setUp()
+        self.box = self.client.create()
+
+    def raw(self, method, body, fields=()):
+        """What a stream whose request has this body ends with, when it has not begun."""
+        answer = self.box.ask("POST", f"/{method}", body, {"Content-Type": "application/connect+json", **dict(fields)})
+        self.assertEqual((answer.status, answer.fields["Content-Type"]), (200, "application/connect+json"))
+        flags, size = struct.unpack(">BI", answer.body[:5])
+        self.assertEqual((flags, size), (2, len(answer.body) - 5))
+        return json.loads(answer.body[5:])
+
+    def test_streams_that_begin_with_none(self):
+        good = json.dumps({"process": {"cmd": "/bin/true"}}).encode()
+
+        def frame(text, flags=0, size=None):
+            return struct.pack(">BI", flags, len(text) if size is None else size) + text
+        none = [b"", b"\0\0\0", good, frame(good, 1), frame(good, 2), frame(good, size=len(good) + 1),
+                frame(good, size=len(good) - 1), frame(good, size=0xffffffff), frame(good) + frame(good), frame(b"[]"),
+                frame(b"{"), frame(b"\xff\xfe"), frame(b'{"process":{"cmd":1},"path":1}'), frame(b"[" * 4000)]
+        for method in ("process.Process/Start", "process.Process/Connect", "filesystem.Filesystem/WatchDir"):
+            for body in none:
+                with self.subTest(f"{method} {body[:20]}"):
+                    self.assertRegex(self.raw(method, body)["error"]["code"], "invalid_argument|unimplemented")
+
+    def test_calls_that_are_none(self):
+        for body in (b"[]", b"{", b'{"path":1}', b'{"path":"a","path":"b"}', b"\0\0\0\0\2{}", b'{"path":"a\\u0000b"}'):
+            with self.subTest(body):
+                answer = self.box.ask("POST", "/filesystem.Filesystem/Stat", body, {"Content-Type": "application/json"})
+                self.assertEqual((answer.status, answer.json()["code"]), (400, "invalid_argument"))
+
+    def test_a_folder_that_is_none(self):
+        self.box.run("/bin/touch", "/home/user/f")
+        for path, code in (("/nosuch", "not_found"), ("/home/user/f", "invalid_argument")):
+            with self.subTest(path):
+                watch = self.box.stream("filesystem.Filesystem/WatchDir", {"path": path})
+                self.assertEqual((watch.status, watch.next(), watch.error["code"]), (200, None, code))
+                watch.close()
+                answer = self.box.call("filesystem.Filesystem/CreateWatcher", {"path": path})
+                self.assertEqual(answer.json()["code"], code)
+
+
+if __name__ == "__main__":
+    main(sys.modules[__name__])
