@@ -351,10 +351,29 @@ static void take_request(struct postgres *p, const struct postgres_message *m)
     }
 }
 
-/* The server's own words. */
+/* The server's own words, which may be about the password that it was told. */
+static int write_scrubbed(struct postgres *p, const struct postgres_message *m)
+{
+    const struct secrets_request request = {
+        .host = p->name, .port = p->port, .method = "", .path = "", .is_verified_tls = p->has_tls};
+    struct buf body = BUF_INIT(2 * POSTGRES_MESSAGE_MAX_BYTES);
+    struct secrets_exchange x;
+    struct secrets_scrub scrub;
+    secrets_begin(&x, p->secrets, &request);
+    secrets_scrub_begin(&scrub, &x);
+    int e = secrets_scrub_take(&scrub, m->body, m->body_size, &body);
+    if (e == 0)
+        e = secrets_scrub_end(&scrub, &body);
+    if (e == 0)
+        e = postgres_write_message(&p->guest.out, m->type, body.data ?: "", body.size);
+    secrets_end(&x);
+    buf_done(&body);
+    return e;
+}
+
 static void take_error(struct postgres *p, const struct postgres_message *m)
 {
-    p->is_broken |= postgres_write_message(&p->guest.out, m->type, m->body, m->body_size) < 0;
+    p->is_broken |= write_scrubbed(p, m) < 0;
     p->step = OVER;
     note(p, false, "upstream");
 }
@@ -540,6 +559,11 @@ enum postgres_progress postgres_progress(const struct postgres *p)
     if (p->step == OPEN)
         return POSTGRES_IS_OPEN;
     return p->step == OVER && p->guest.out.size == 0 ? POSTGRES_IS_OVER : POSTGRES_GOES_ON;
+}
+
+bool postgres_is_cancel(const struct postgres *p)
+{
+    return p->asked.kind == POSTGRES_CANCEL;
 }
 
 static bool give_up(struct side *s, struct tls_session **ret_tls, struct buf *ret_plain)

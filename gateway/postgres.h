@@ -62,6 +62,10 @@ enum postgres_progress postgres_progress(const struct postgres *p);
 bool postgres_take_guest(struct postgres *p, struct tls_session **ret_tls, struct buf *ret_plain);
 bool postgres_take_server(struct postgres *p, struct tls_session **ret_tls, struct buf *ret_plain);
 
+/* It is open for a CancelRequest, behind which a program has nothing to say: nobody is logged in.
+ */
+bool postgres_is_cancel(const struct postgres *p);
+
 /* When to call postgres_expire(), by gateway_now_ns(). */
 int64_t postgres_deadline_ns(const struct postgres *p);
 void postgres_expire(struct postgres *p);

@@ -32,7 +32,8 @@ struct relay {
     char trouble[256];
     enum step step;
     struct requests *requests; /* NULL: raw, or not yet */
-    struct postgres *postgres; /* until it is open; then it is raw */
+    struct postgres *postgres; /* until it is open; then it is raw, */
+    bool drops_guest;          /* but for what the program says */
     struct side guest, peer;
     struct buf first; /* until there is who takes it */
     /* Of TLS: the versions of HTTP that the program's hello offers. */
@@ -412,6 +413,8 @@ static bool relay_requests(struct relay *r, struct buf *to_guest, struct buf *to
 /* What ends on one side ends on the other. */
 static bool relay_raw(struct relay *r, struct buf *to_guest, struct buf *to_peer, size_t limit)
 {
+    if (r->drops_guest)
+        buf_reset(&r->guest.plain);
     bool has_moved = give(&r->peer, &r->guest.plain, to_peer, limit);
     has_moved |= give(&r->guest, &r->peer.plain, to_guest, limit);
     enum tls_progress guest = progress_of(&r->guest), peer = progress_of(&r->peer);
@@ -438,6 +441,7 @@ static bool run_postgres(struct relay *r, struct buf *to_guest, struct buf *to_p
         return false;
     r->guest.has_ended = postgres_take_guest(r->postgres, &r->guest.tls, &r->guest.plain);
     r->peer.has_ended = postgres_take_server(r->postgres, &r->peer.tls, &r->peer.plain);
+    r->drops_guest = postgres_is_cancel(r->postgres);
     postgres_free(r->postgres);
     r->postgres = NULL;
     return true;

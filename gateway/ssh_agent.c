@@ -220,16 +220,25 @@ static bool is_shown(const struct connection *c, size_t i)
     return keys[i] && (c->state != BOUND || is_pinned(secret_at(i), host_key_of(c)));
 }
 
+/* One key may be that of several secrets, for different hosts or users. */
+static bool is_listed(const struct connection *c, size_t i)
+{
+    for (size_t k = 0; k < i && is_shown(c, i); k++)
+        if (is_shown(c, k) && ssh_is_same(ssh_key_blob(keys[k]), ssh_key_blob(keys[i])))
+            return false;
+    return is_shown(c, i);
+}
+
 static void list_identities(const struct question *q)
 {
     struct buf b = BUF_INIT(SSH_AGENT_MESSAGE_MAX);
     uint32_t count = 0;
     for (size_t i = 0; i < gateway.document->secret_count; i++)
-        count += is_shown(q->connection, i);
+        count += is_listed(q->connection, i);
     ssh_put_byte(&b, SSH_AGENT_IDENTITIES_ANSWER);
     ssh_put_u32(&b, count);
     for (size_t i = 0; i < gateway.document->secret_count; i++) {
-        if (!is_shown(q->connection, i))
+        if (!is_listed(q->connection, i))
             continue;
         struct ssh_bytes blob = ssh_key_blob(keys[i]);
         ssh_put_string(&b, blob.data, blob.size);
@@ -300,14 +309,6 @@ static void bind_session(struct question *q, const struct ssh_agent_message *m)
 
 /* ---- signing ---- */
 
-static size_t find_key(struct ssh_bytes blob)
-{
-    for (size_t i = 0; i < gateway.document->secret_count; i++)
-        if (keys[i] && ssh_is_same(blob, ssh_key_blob(keys[i])))
-            return i;
-    return POLICY_SECRETS_MAX;
-}
-
 static const char *check_login(const struct question *q, const struct ssh_agent_message *m,
                                const struct ssh_login *l, const char *algorithm,
                                const char **ret_words)
@@ -348,10 +349,31 @@ static const char *check_sign(struct question *q, const struct ssh_agent_message
     return check_login(q, m, &l, algorithm, ret_words);
 }
 
+/*
+ * Of the secrets that have this key the one that signs, else the one that comes closest, for the
+ * log; POLICY_SECRETS_MAX: none has it.
+ */
+static size_t find_secret(const struct question *asked, const struct ssh_agent_message *m)
+{
+    size_t best = POLICY_SECRETS_MAX;
+    const char *words;
+    for (size_t i = 0; i < gateway.document->secret_count; i++) {
+        struct question q = *asked;
+        if (!keys[i] || !ssh_is_same(m->key, ssh_key_blob(keys[i])))
+            continue;
+        q.secret = secret_at(i);
+        if (!check_sign(&q, m, ssh_key_algorithm(keys[i], m->flags), &words))
+            return i;
+        if (best == POLICY_SECRETS_MAX || is_pinned(q.secret, host_key_of(q.connection)))
+            best = i;
+    }
+    return best;
+}
+
 static void sign(struct question *q, const struct ssh_agent_message *m)
 {
     struct buf b = BUF_INIT(SSH_AGENT_MESSAGE_MAX), signature = BUF_INIT(SSH_SIGNATURE_MAX + 64);
-    size_t i = find_key(m->key);
+    size_t i = find_secret(q, m);
     const char *words;
     if (i == POLICY_SECRETS_MAX) {
         answer_byte(q, SSH_AGENT_FAILURE); /* of a key that nobody was shown */

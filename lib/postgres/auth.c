@@ -47,8 +47,12 @@ static int refuse(const struct step *s, const char *why)
     return -EPROTO;
 }
 
+static const char unreadable[] = "the server's request can't be read";
+
 static int take_ok(struct postgres_auth *a, const struct step *s)
 {
+    if (s->size > 0)
+        return refuse(s, unreadable);
     if (a->state == POSTGRES_AUTH_PROVED ||
         (a->is_verified && (a->state == POSTGRES_AUTH_ASKED || a->state == POSTGRES_AUTH_SENT)))
         return 1;
@@ -70,6 +74,8 @@ static int take_password(struct postgres_auth *a, const struct step *s)
     int r = check_open(a, s);
     if (r < 0)
         return r;
+    if (s->size > 0)
+        return refuse(s, unreadable);
     a->state = POSTGRES_AUTH_SENT;
     struct buf text = BUF_INIT(POSTGRES_PACKET_MAX_BYTES);
     r = buf_append(&text, s->password, s->password_size);
@@ -103,7 +109,7 @@ static int take_md5(struct postgres_auth *a, const struct step *s)
     if (r < 0)
         return r;
     if (s->size != MD5_SALT)
-        return refuse(s, "the server's request can't be read");
+        return refuse(s, unreadable);
     a->state = POSTGRES_AUTH_SENT;
     if (!digest(s->password, s->password_size, a->user, strlen(a->user), inner) ||
         !digest(inner, MD5_TEXT_SIZE, s->body, MD5_SALT, text + 3))
@@ -180,7 +186,7 @@ int postgres_auth_take(struct postgres_auth *a, const char *body, size_t size, c
 {
     uint32_t number;
     if (size < sizeof(number)) {
-        *ret_why = "the server's request can't be read";
+        *ret_why = unreadable;
         return -EPROTO;
     }
     memcpy(&number, body, sizeof(number));

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A database's password that a sandbox never has: "postgres" of a secret. What was said to the server is asserted there."""
 import atexit
+import base64
 import glob
 import json
 import os
@@ -77,7 +78,7 @@ class Postgres(Case):
 
     def policy(self, **postgres):
         secret = {"source": {"file": self.path("password", PASSWORD + "\n")}, "env": ["PGPASSWORD"],
-                  "allow": {"hosts": [HOST], "ports": ["5432-5442"]}, "postgres": {"user": "app", "database": "shop", **postgres}}
+                  "allow": {"hosts": [HOST], "ports": ["5432-5443"]}, "postgres": {"user": "app", "database": "shop", **postgres}}
         rules = [{"id": "db", "action": "allow", "to": {"domain": [HOST, "git.good.test"]}}]
         return self.path("p.json", json.dumps({"version": 1, "tls": {"extra_ca_pem": [NET.root]}, "rules": rules,
                                                "secrets": {"DB": secret}}))
@@ -230,10 +231,21 @@ say(first.decode(), second.decode(), all_of(t))
         _, came = self.python("""
 s = dial()
 s.sendall(struct.pack(">IIII", 16, 80877102, 42, 4711))
+import time
+time.sleep(1)
+s.sendall(startup(user="postgres"))  # nobody is logged in
+s.shutdown(socket.SHUT_WR)
 say(all_of(s))
 """)
         seen = came(1)[0]
-        self.assertEqual((seen["cancel"], seen["tls"]), ("0000002a00001267", True))
+        self.assertEqual((seen["cancel"], seen["tls"], seen["behind"]), ("0000002a00001267", True, ""))
+
+    def test_a_server_that_says_the_password(self):
+        (said,), came = self.python(f"s = dial({servers.TELLER})\ns.sendall(startup())\nsay(all_of(s))\n")
+        self.assertTrue(came(1)[0]["ok"])
+        self.assertIn("Mno entry with ", said)
+        for hidden in (PASSWORD, base64.b64encode(PASSWORD.encode()).decode()[4:-4]):
+            self.assertNotIn(hidden, said)
 
     def real_server(self):
         """Debian's PostgreSQL, whose only role has the password."""

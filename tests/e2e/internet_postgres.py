@@ -14,7 +14,7 @@ import struct
 import sys
 import threading
 
-GOOD, NO_TLS, STRANGER, BOMB, SMUGGLER, IMPOSTOR, MD5, PLAIN, EAGER, TRUST, FEW = PORTS = range(5432, 5443)
+GOOD, NO_TLS, STRANGER, BOMB, SMUGGLER, IMPOSTOR, MD5, PLAIN, EAGER, TRUST, FEW, TELLER = PORTS = range(5432, 5444)
 SALT = b"0123456789abcdef"
 WITHOUT_TLS = (PLAIN, TRUST)
 
@@ -95,6 +95,14 @@ class Login:
         inner = hashlib.md5(self.password + self.seen["user"].encode()).hexdigest().encode()
         return body == b"md5" + hashlib.md5(inner + b"salt").hexdigest().encode() + b"\0"
 
+    def tell(self):
+        """What a password is that one had better not say."""
+        self.socket.sendall(ask(3))
+        _, body = self.message()
+        self.seen["ok"] = body == self.password + b"\0"
+        words = b" ".join((b"no entry with", self.password, base64.b64encode(self.password)))
+        self.socket.sendall(message(b"N", b"M" + words + b"\0\0") + message(b"E", b"SFATAL\0C28000\0M" + words + b"\0\0"))
+
     def serve(self):
         if self.port == EAGER:
             self.socket.sendall(b"N")
@@ -104,9 +112,13 @@ class Login:
             code, body = self.packet()
         if code == 80877102:
             self.seen["cancel"] = body.hex()
+            self.seen["behind"] = self.socket.recv(100).hex()
             return
         words = body.split(b"\0")
         self.seen.update({k.decode(): v.decode() for k, v in zip(words[::2], words[1::2]) if k})
+        if self.port == TELLER:
+            self.tell()
+            return
         self.seen["ok"] = True if self.port == TRUST else self.is_digested() if self.port == MD5 else self.is_proved()
         if not self.seen["ok"]:
             self.socket.sendall(message(b"E", b"SFATAL\0VFATAL\0C28P01\0Mpassword authentication failed\0\0"))

@@ -223,6 +223,22 @@ git rev-parse HEAD
             done = self.inside(*SSH, f"git@{HOST}", "echo in", key=key)
             self.expect(done, out=b"in\n", err=b"")
 
+    def test_one_key_of_several_secrets(self):
+        """Each has its hosts and its user, and none of another's."""
+        def secret(host, server, user):
+            return {"source": {"file": key_path("key")}, "allow": {"hosts": [host]},
+                    "ssh": {"host_keys": [text_of(key_path(server + ".pub")).strip()], "user": user}}
+        policy = {"version": 1, "rules": [{"id": "a", "action": "allow", "to": {"domain": [HOST, "evil.test"]}, "ports": [22]}],
+                  "secrets": {"FIRST": secret(HOST, "host", "git"), "SECOND": secret("evil.test", "evil", "other"),
+                              "THIRD": secret(HOST, "host", "other")}}
+        script = f"""ssh-add -L | wc -l
+for to in git@{HOST} other@{HOST} other@evil.test; do {' '.join(SSH)} $to 'echo $USER'; done
+{' '.join(SSH)} git@evil.test 'echo $USER' || echo no"""
+        done = run("--policy", self.path("p.json", json.dumps(policy)), "--egress-log", self.log, "--", "/bin/sh", "-c", script)
+        self.assertEqual(done.stdout.decode().split(), ["1", "git", "other", "other", "no"], done.stderr.decode())
+        self.assertEqual(self.decisions(), [("allow", "ssh:login", "FIRST", "git"), ("allow", "ssh:login", "THIRD", "other"),
+                                            ("allow", "ssh:login", "SECOND", "other"), ("deny", "ssh:user", "SECOND", "git")])
+
     def test_the_key_is_nowhere_inside(self):
         done = self.inside("/bin/sh", "-c", f"""
 ssh-add -L

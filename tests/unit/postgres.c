@@ -207,6 +207,8 @@ TEST(the_password_itself_only_to_a_server_that_is_verified)
     begin(true);
     EXPECT_EQ(take(BYTES("\0\0\0\7")), -EPROTO);
     EXPECT_EQ(take(BYTES("\0\0\0\x0aSCRAM-SHA-1\0\0")), -EPROTO);
+    EXPECT_EQ(take(BYTES("\0\0\0\3x")), -EPROTO);
+    EXPECT_EQ(take(BYTES("\0\0\0\0x")), -EPROTO);
     EXPECT_EQ(take(BYTES("\0\0\0\x0aSCRAM-SHA-256")), -EPROTO);
     EXPECT_EQ(take(BYTES("\0\0")), -EPROTO);
     buf_done(&out);
