@@ -16,7 +16,7 @@ const { createRequire } = require("module");
 const { pathToFileURL } = require("url");
 
 const PIECE = 4032; // a whole frame is at most PIPE_BUF
-const LARGEST = 8 << 20; // of a result
+const LARGEST = 5 << 20; // of a result; the server takes no more
 const rewriteImports = new Function(__gloveboxText())();
 delete globalThis.__gloveboxText;
 delete globalThis.__gloveboxRead;
@@ -141,7 +141,7 @@ function formsOf(value) {
 
 function publish(forms, isMain) {
     const fields = { type: "result", is_main_result: isMain, ...forms, extra: {} };
-    if (JSON.stringify(fields).length > LARGEST) {
+    if (Buffer.byteLength(JSON.stringify(fields)) > LARGEST) {
         process.stderr.write(`glovebox: a result is cut: it has at most ${LARGEST} bytes\n`);
         send(out, { type: "result", is_main_result: isMain, text: forms.text.slice(0, 65536) + "...", extra: {} });
     } else send(out, fields);

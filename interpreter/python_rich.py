@@ -32,7 +32,7 @@ METHODS = {
 WIDTH = 79
 LONGEST_SEQUENCE = 1000
 DEEPEST = 50
-LARGEST = 8 << 20  # of a result; the server takes no more
+LARGEST = 5 << 20  # of a result; the server takes no more
 CELLS_OF_DATA = 1000000  # of a table whose values are sent
 
 try:
