@@ -21,19 +21,22 @@ __glovebox_read() { # SIZE, into __glovebox_text; and the newline behind it
     IFS= read -r -u 250 rest
 }
 
+__glovebox_fail() { # STATUS WORDS
+    __glovebox_send 251 '{"type":"error","name":"ExitStatus","value":"'"$1"'","traceback":"'"$2"'"}'
+}
+
 __glovebox_finish() { # STATUS
-    if [ "$1" != 0 ]; then
-        __glovebox_send 251 '{"type":"error","name":"ExitStatus","value":"'"$1"'","traceback":"'"$2"'"}'
-    fi
+    [ "$1" = 0 ] || __glovebox_fail "$1" "status $1"
     __glovebox_send 252 '{"type":"end"}'
     __glovebox_send 251 '{"type":"end"}'
 }
 
-__glovebox_over() { # the cell ended the shell
+__glovebox_over() { # the cell ends the shell, and is over with it
     local status=$?
     [ "$BASHPID" = "$__glovebox_pid" ] || return
     trap - EXIT
-    [ -z "$__glovebox_runs" ] || __glovebox_finish "$status" "the cell ended its shell with status $status"
+    [ -z "$__glovebox_runs" ] ||
+        __glovebox_fail "$status" "the cell ended its shell with status $status; what earlier cells made is lost"
 }
 
 __glovebox_set() { # NAME: to __glovebox_text

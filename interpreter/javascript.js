@@ -135,7 +135,7 @@ function formsOf(value) {
         if (value && typeof value === "object" && typeof value[method] === "function")
             forms[key] = String(value[method]());
     }
-    const text = typeof value === "string" ? util.inspect(value).slice(1, -1) : util.inspect(value);
+    const text = typeof value === "string" ? util.inspect(value, { maxStringLength: Infinity }).slice(1, -1) : util.inspect(value);
     return { text, ...forms };
 }
 

@@ -137,33 +137,29 @@ class Importing:
     wanted = {}
 
     def find_spec(self, name, path=None, target=None):
-        then = self.wanted.pop(name, None)
-        if not then:
+        if name not in self.wanted:
             return None
         for finder in sys.meta_path:
             spec = finder is not self and finder.find_spec(name, path, target)
             if spec and hasattr(spec.loader, "exec_module"):
-                spec.loader = Loading(spec.loader, then)
+                spec.loader = Loading(spec.loader)
                 return spec
-        self.wanted[name] = then
         return None
 
 
 class Loading:
-    def __init__(self, loader, then):
-        self.loader, self.then = loader, then
+    def __init__(self, loader):
+        self.loader = loader
 
     def __getattr__(self, name):
         return getattr(self.loader, name)
 
     def exec_module(self, module):
         module.__spec__.loader = module.__loader__ = self.loader
-        try:
-            self.loader.exec_module(module)
-            self.then(module)
-        except BaseException:  # it will be imported again
-            Importing.wanted[module.__name__] = self.then
-            raise
+        self.loader.exec_module(module)
+        then = Importing.wanted.pop(module.__name__, None)
+        if then:
+            then(module)
 
 
 def add_all_sources(_):

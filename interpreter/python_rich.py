@@ -46,7 +46,7 @@ def plain(value, depth=0):
     if value is None or isinstance(value, (bool, str)):
         return value
     if isinstance(value, int):
-        return int(value)
+        return int(value) if -(2**63) <= value < 2**63 else str(value)
     if isinstance(value, float):
         return float(value) if value - value == 0 else None  # neither NaN nor infinite
     if depth > 50:

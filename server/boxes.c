@@ -2,6 +2,7 @@
 #include "server/boxes.h"
 
 #include "lib/db/db.h"
+#include "server/interpreter.h"
 #include "server/json.h"
 #include "server/keys.h"
 #include "server/limits.h"
@@ -50,6 +51,8 @@ static void remove_box(struct box *b)
 {
     timer_clear(&b->timer);
     launcher_forget(&b->ask);
+    interpreter_free(b->interpreter);
+    b->interpreter = NULL;
     list_remove(&b->all);
     count--;
     link_close(&b->link, free_box);
@@ -187,6 +190,8 @@ static void on_opened(struct link *l)
     measure_soon();
     if (!b->started)
         return;
+    if (!strcmp(b->template, INTERPRETER_TEMPLATE))
+        interpreter_prepare(b);
     void (*started)(void *, struct box *, int, const char *) = b->started;
     b->started = NULL;
     started(b->userdata, b, 0, NULL);

@@ -36,6 +36,7 @@ struct box {
     struct measures *measures;           /* measure.h; NULL: none yet */
     int64_t measured_ms;                 /* it was asked for: CLOCK_REALTIME */
     struct list streams;                 /* struct box_stream: cut when it ends */
+    struct interpreter *interpreter;     /* interpreter.h; NULL: none yet */
     bool is_asked_for;                   /* of one that was found in the records */
     bool is_settled; /* ... and then: whether it lives is known, or it is being made */
     struct link link;

@@ -4,6 +4,7 @@
 #include "server/connection.h"
 #include "server/keys.h"
 #include "server/limits.h"
+#include "server/route.h"
 #include "server/server.h"
 
 #include <inttypes.h>
@@ -96,22 +97,6 @@ static const struct control_route {
     {NULL, "/secrets", NULL, no_secret},
 };
 
-/* Whether a path, not decoded, is that of a row; then *ret is what stands for its "*". */
-static bool path_matches(const char *pattern, const char *path, const char **ret, size_t *ret_size)
-{
-    for (; *pattern; pattern++) {
-        if (*pattern != '*') {
-            if (*path++ != *pattern)
-                return false;
-            continue;
-        }
-        *ret = path;
-        *ret_size = strcspn(path, "/");
-        path += *ret_size;
-    }
-    return !*path;
-}
-
 /* Whether it is the row's path, or below it. */
 static bool is_below(const char *pattern, const char *path)
 {
@@ -174,7 +159,7 @@ static const struct control_route *find_route(const struct request *r, const cha
     for (size_t i = 0; i < ARRAY_SIZE(routes); i++) {
         *ret_segment = NULL;
         bool fits = routes[i].method
-                        ? path_matches(routes[i].path, r->head->path, ret_segment, ret_size)
+                        ? route_path_matches(routes[i].path, r->head->path, ret_segment, ret_size)
                         : is_below(routes[i].path, r->head->path);
         if (fits && (!routes[i].method || method_fits(r, &routes[i])))
             return &routes[i];

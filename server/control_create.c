@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* POST /sandboxes, of both generations. */
 #include "server/control.h"
+#include "server/interpreter.h"
 #include "server/limits.h"
 #include "server/network.h"
 #include "server/server.h"
@@ -13,7 +14,7 @@ struct creation {
     struct request *request; /* NULL: nobody waits any more */
 };
 
-static const char *const templates[] = {"base", "code-interpreter-v1"};
+static const char *const templates[] = {"base", INTERPRETER_TEMPLATE};
 
 /* What can be asked for and is not offered; what says so. false and empty are no wish. */
 static const struct {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * What the calls of process.Process share: envd_process.c has the streams (Start, Connect),
- * envd_process_calls.c the plain calls, process_command.c makes a command of a message.
- * Not for other files.
+ * envd_process_calls.c the plain calls, process_command.c makes a command of a message. Of the
+ * others only the interpreter's driver knows it, for the environment.
  */
 #pragma once
 
@@ -32,6 +32,19 @@ struct process_command {
 int process_command_read(const json_t *message, const struct box *b, const char *user,
                          struct process_command *ret, const char **ret_why);
 void process_command_done(struct process_command *c);
+
+/*
+ * Appends the variables of a program: the sandbox's own, those that it was created with, those of
+ * this one (or NULL); later ones win. 0 or -ENOMEM.
+ */
+int process_make_environment(const struct box *b, const json_t *own, const char *user,
+                             struct strv *env);
+
+/*
+ * A folder as the protocol says it: "" and "~" are home, what does not begin with "/" is below it. 0
+ * and *ret, to be freed, untouched for home; or -ENOMEM.
+ */
+int process_resolve_folder(const char *cwd, const char *user, char **ret);
 
 /* {"size":{"cols":N,"rows":N}} of a terminal. False when it is not so. */
 bool process_read_size(const json_t *pty, unsigned *ret_rows, unsigned *ret_columns);

@@ -2,11 +2,10 @@
 #include "server/front.h"
 
 #include "server/envd.h"
+#include "server/interpreter.h"
 #include "server/route.h"
 
 #include <stdio.h>
-
-#define INTERPRETER_PORT 49999
 
 /* What a gateway says of a sandbox that it doesn't know: 502, by which clients see that it is gone.
  */
@@ -23,10 +22,6 @@ static void fail_no_box(struct request *r, const char *id)
 static void fail_no_port(struct request *r, const struct route *route)
 {
     char text[240];
-    if (route->port == INTERPRETER_PORT) {
-        request_fail(r, 501, "run_code is not offered yet; run the program with commands.run");
-        return;
-    }
     int size = snprintf(text, sizeof(text),
                         "{\"sandboxId\":\"%s\",\"message\":\"Ports of sandboxes are not reachable "
                         "yet\",\"port\":%u,\"code\":502}",
@@ -56,6 +51,8 @@ static const struct handler *find_in_box(struct request *r, const struct route *
         return NULL;
     }
     memcpy(r->box_id, b->id, sizeof(r->box_id));
+    if (route->port == INTERPRETER_PORT)
+        return interpreter_find(r, b);
     if (route->port != ENVD_PORT) {
         fail_no_port(r, route);
         return NULL;

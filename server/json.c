@@ -19,7 +19,7 @@ void json_start(void)
 }
 
 /* jansson's own bound is 2048 deep. */
-static bool is_too_deep(const char *text, size_t size)
+static bool is_too_deep(const char *text, size_t size, unsigned depth_max)
 {
     unsigned depth = 0;
     bool in_string = false;
@@ -28,7 +28,7 @@ static bool is_too_deep(const char *text, size_t size)
             i++;
         else if (text[i] == '"')
             in_string = !in_string;
-        else if (!in_string && (text[i] == '{' || text[i] == '[') && ++depth > JSON_DEPTH_MAX)
+        else if (!in_string && (text[i] == '{' || text[i] == '[') && ++depth > depth_max)
             return true;
         else if (!in_string && (text[i] == '}' || text[i] == ']') && depth > 0)
             depth--;
@@ -46,7 +46,7 @@ json_t *json_read_object(const char *text, size_t size, const char **ret_why)
     *ret_why = NULL;
     if (blanks == size)
         return json_object();
-    if (is_too_deep(text, size)) {
+    if (is_too_deep(text, size, JSON_DEPTH_MAX)) {
         *ret_why = "the body is nested too deeply; send the documented object";
         return NULL;
     }
@@ -59,6 +59,18 @@ json_t *json_read_object(const char *text, size_t size, const char **ret_why)
         return value;
     json_decref(value);
     *ret_why = "the body is not a JSON object; send one, with Content-Type: application/json";
+    return NULL;
+}
+
+json_t *json_read_message(const char *text, size_t size, unsigned depth_max)
+{
+    has_failed = false;
+    if (is_too_deep(text, size, depth_max))
+        return NULL;
+    json_t *value = json_loadb(text, size, JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL, NULL);
+    if (json_is_object(value) && !has_failed)
+        return value;
+    json_decref(value);
     return NULL;
 }
 

@@ -21,6 +21,12 @@ void json_start(void);
  */
 json_t *json_read_object(const char *text, size_t size, const char **ret_why);
 
+/*
+ * The object that a program of a sandbox sent; NUL may be in its strings. NULL: it is none, or there
+ * is no memory.
+ */
+json_t *json_read_message(const char *text, size_t size, unsigned depth_max);
+
 /* Appends a value in one line. 0, -ENOMEM or -E2BIG. */
 int json_write(struct buf *out, const json_t *value);
 

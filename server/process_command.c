@@ -8,9 +8,8 @@
 
 #define SIZE_MAX_CELLS 32767
 
-/* The sandbox's own, those that it was created with, those of this command; later ones win. */
-static int make_environment(const struct box *b, const json_t *own, const char *user,
-                            struct strv *env)
+int process_make_environment(const struct box *b, const json_t *own, const char *user,
+                             struct strv *env)
 {
     const struct {
         const char *name, *value;
@@ -60,9 +59,7 @@ static int add_words(const json_t *list, struct strv *args)
     return 0;
 }
 
-/* A folder as the protocol says it: "" and "~" are home, what does not begin with "/" is below it.
- */
-static int resolve_folder(const char *cwd, const char *user, char **ret)
+int process_resolve_folder(const char *cwd, const char *user, char **ret)
 {
     char home[128];
     const char *below = cwd;
@@ -107,9 +104,9 @@ static int read_process(const json_t *process, const struct box *b, const char *
     if (r == 0)
         r = add_words(args, &c->exec.args);
     if (r == 0)
-        r = make_environment(b, envs, user, &c->exec.env);
+        r = process_make_environment(b, envs, user, &c->exec.env);
     if (r == 0)
-        r = resolve_folder(cwd ? json_string_value(cwd) : "", user, &c->workdir);
+        r = process_resolve_folder(cwd ? json_string_value(cwd) : "", user, &c->workdir);
     return r;
 }
 

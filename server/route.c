@@ -68,3 +68,18 @@ void route_find(const struct http_request *head, struct route *ret)
         r.kind = ROUTE_SIGNATURE;
     *ret = r;
 }
+
+bool route_path_matches(const char *pattern, const char *path, const char **ret, size_t *ret_size)
+{
+    for (; *pattern; pattern++) {
+        if (*pattern != '*') {
+            if (*path++ != *pattern)
+                return false;
+            continue;
+        }
+        *ret = path;
+        *ret_size = strcspn(path, "/");
+        path += *ret_size;
+    }
+    return !*path;
+}

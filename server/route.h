@@ -35,3 +35,8 @@ struct route {
 };
 
 void route_find(const struct http_request *head, struct route *ret);
+
+/*
+ * Whether path is pattern, in which "*" stands for one segment, whatever it is: *ret and *ret_size.
+ */
+bool route_path_matches(const char *pattern, const char *path, const char **ret, size_t *ret_size);

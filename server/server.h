@@ -11,6 +11,7 @@
  *   front.c          checks the credentials and finds the handler
  *   control*.c       the control plane: /sandboxes and what is beside it
  *   envd*.c          port 49983 of a sandbox: processes, files
+ *   interpreter*.c   port 49999 of a sandbox: cells of code
  *   log.c            a line for each request
  *   openapi.json     what is served, for others to read
  *   boxes.c          the sandboxes, in memory and on disk

@@ -223,6 +223,10 @@ class Python(Interpreter):
         self.assertIn("<Figure size", shown[0]["text"])
         return shown[0]
 
+    def test_figures_of_who_looked_for_the_library_first(self):
+        self.run_cell("import importlib.util\nimportlib.util.find_spec('matplotlib'), importlib.util.find_spec('IPython')")
+        self.assertEqual(self.figure("plt.plot([1, 2]);")["chart"]["type"], "line")
+
     def test_figures_of_lines(self):
         result = self.figure("plt.plot([1, 2], [3, 4], label='l'); plt.xlabel('Time (s)'); plt.title('T'); plt.show()")
         self.assertFalse(result["is_main_result"])

@@ -11,6 +11,7 @@ import jsonschema
 
 sys.dont_write_bytecode = True
 from cases import ROOT, Case, main, wait_until  # noqa: E402
+from interpreter_calls import PORT  # noqa: E402
 from server_client import Served  # noqa: E402
 
 ROW = re.compile(r'^\s+\{(?:"([A-Z]+)"|NULL), "(/[^"]*)", (&\w+|NULL|ENVD_\w+)', re.M)
@@ -231,6 +232,21 @@ class Answers(Served):
         self.call(service + "SendSignal", {**one, "signal": "SIGNAL_SIGKILL"})
         terminal.finish()
 
+    def code(self, method, path, status, body=None, **ids):
+        return self.check(method, path, self.box.ask(method, path.format(**ids), body, self.box.fields(PORT)), status)
+
+    def of_code(self):
+        self.assertEqual(self.box.ask("GET", "/health", fields=self.box.fields(PORT)).json(), "OK")
+        answer = self.box.ask("POST", "/execute", {"code": "echo a; echo b >&2; (exit 3)", "language": "bash"}, self.box.fields(PORT))
+        self.check("POST", "/execute", answer, 200, [json.loads(line) for line in answer.body.splitlines()])
+        self.code("POST", "/execute", 400, {"code": 1})
+        one = {"contextID": self.code("POST", "/contexts", 200, {"language": "bash"}).json()["id"]}
+        self.code("POST", "/contexts", 400, {"language": "cobol"})
+        self.assertEqual(len(self.code("GET", "/contexts", 200).json()), 4)
+        self.code("POST", "/contexts/{contextID}/restart", 200, **one)
+        self.code("DELETE", "/contexts/{contextID}", 200, **one)
+        self.code("DELETE", "/contexts/{contextID}", 404, **one)
+
     def what_is_not(self):
         for (method, path), operation in operations().items():
             if not is_offered(operation):
@@ -247,6 +263,7 @@ class Answers(Served):
         self.box = self.client.create(envVars={"A": "b"})
         self.of_files()
         self.of_processes()
+        self.of_code()
         self.what_is_not()
         self.assertTrue(self.box.kill().status == 204)
         self.check("GET", "/health", self.box.ask("GET", "/health"), 502)

@@ -1,0 +1,365 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "server/interpreter_parts.h"
+
+#include "lib/text/utf8.h"
+#include "server/envd_process.h"
+#include "server/interpreter_events.h"
+#include "server/server.h"
+
+#include <stdio.h>
+
+#define FLUSH_NS         (10 * NSEC_PER_MSEC)
+#define TEXT_EVENT_BYTES 32768
+#define INTERRUPT_NS     NSEC_PER_SEC
+#define INTERRUPTS_MAX   5 /* a second apart; then the program is killed */
+
+/* ---- output ---- */
+
+static void send_lines(struct context *c, struct buf *lines)
+{
+    if (c->running && lines->size > 0)
+        cell_send(c->running, lines);
+    buf_done(lines);
+}
+
+/* is_all: also what may be the beginning of a character. */
+static void flush_one(struct context *c, bool is_err, bool is_all)
+{
+    struct buf *text = &c->text[is_err], lines = BUF_INIT(INTERPRETER_LINE_MAX_BYTES);
+    size_t size = text->size;
+    if (size > 0 && !is_all)
+        size -= text_utf8_cut_end(text->data, size);
+    if (size == 0)
+        return;
+    events_add_text(&lines, is_err, text->data, size, server_wall_ms() * NSEC_PER_MSEC);
+    send_lines(c, &lines);
+    buf_consume(text, size);
+    if (text->size == 0)
+        buf_reset(text);
+}
+
+static void flush(struct context *c, bool is_all)
+{
+    flush_one(c, false, is_all);
+    flush_one(c, true, is_all);
+    timer_clear(&c->flush);
+}
+
+static void on_flush(struct timer *t)
+{
+    flush(container_of(t, struct context, flush), false);
+}
+
+static void forget_text(struct context *c)
+{
+    for (size_t i = 0; i < ARRAY_SIZE(c->text); i++) {
+        buf_done(&c->text[i]);
+        c->text[i] = BUF_INIT(4 * TEXT_EVENT_BYTES);
+    }
+    timer_clear(&c->flush);
+}
+
+/* Some more: what makes lines whole is sent at once, the rest when no more comes soon. */
+static void add_text(struct context *c, bool is_err, const char *data, size_t size)
+{
+    struct buf *text = &c->text[is_err];
+    const char *end = memrchr(data, '\n', size);
+    size_t lines = end ? (size_t)(end - data) + 1 : 0;
+    if (lines > 0) {
+        buf_append(text, data, lines);
+        flush_one(c, is_err, false);
+    }
+    buf_append(text, data + lines, size - lines);
+    if (text->size >= TEXT_EVENT_BYTES)
+        flush_one(c, is_err, false);
+}
+
+void context_wrote(struct context *c, bool is_err, const char *data, size_t size)
+{
+    if (!c->running || !cell_is_heard(c->running))
+        return;
+    flush_one(c, !is_err, true); /* so that they stay in order */
+    for (size_t at = 0; at < size; at += TEXT_EVENT_BYTES)
+        add_text(c, is_err, data + at, MIN(size - at, (size_t)TEXT_EVENT_BYTES));
+    if (c->text[is_err].size > 0 && !c->flush.place &&
+        timer_set(&c->flush, server_now_ns() + FLUSH_NS) < 0)
+        flush(c, false);
+}
+
+/* Words of the server's own, on stderr. */
+static void note(struct context *c, const char *words)
+{
+    struct buf lines = BUF_INIT(4096);
+    events_add_text(&lines, true, words, strlen(words), server_wall_ms() * NSEC_PER_MSEC);
+    send_lines(c, &lines);
+}
+
+/* ---- one cell after the other ---- */
+
+static void finish(struct context *c, const char *name, const char *words)
+{
+    struct cell *cell = c->running;
+    flush(c, true);
+    forget_text(c);
+    timer_clear(&c->interrupt);
+    c->running = NULL;
+    if (c->driver)
+        driver_listen(c->driver, true);
+    cell_end(cell, name, words);
+}
+
+static void begin(struct context *c, struct cell *cell)
+{
+    forget_text(c);
+    c->running = cell;
+    c->number++;
+    c->interrupts = 0;
+    c->has_error = c->has_ended[0] = c->has_ended[1] = false;
+    int r = cell_run(cell);
+    if (c->lost)
+        note(c, "glovebox: the interpreter of this context has ended since its last cell; what "
+                "earlier cells made is lost\n");
+    c->lost = false;
+    if (r < 0)
+        finish(c, "InterpreterError", "the server is short of memory; try again later");
+}
+
+/* What waits for a program that there is not. */
+static void refuse_all(struct context *c, unsigned status, const char *words)
+{
+    struct cell *cell;
+    while ((cell = context_first_cell(c)))
+        cell_refuse(cell, status, words);
+}
+
+void context_advance(struct context *c)
+{
+    struct cell *cell;
+    if (!c->driver && (c->creator || !list_is_empty(&c->cells) || c->is_wanted)) {
+        c->is_wanted = false;
+        c->driver = driver_start(c);
+        if (!c->driver)
+            context_failed(c, 429, "too much is asked at once; try again");
+        return;
+    }
+    while (c->is_started && !c->running && (cell = context_first_cell(c)))
+        begin(c, cell);
+}
+
+void context_said(struct context *c, bool is_err, const char *text, size_t size)
+{
+    struct buf lines = BUF_INIT(INTERPRETER_LINE_MAX_BYTES);
+    if (!c->running)
+        return;
+    enum events_said what = events_add_message(&lines, text, size);
+    flush(c, true);
+    c->has_error |= what == EVENTS_ERROR;
+    c->has_ended[is_err] |= what == EVENTS_END;
+    if (what == EVENTS_NONE || lines.failed)
+        note(c, "glovebox: a result is too large, or can't be read, and is left out\n");
+    else
+        send_lines(c, &lines);
+    buf_done(&lines);
+    if (c->running && c->has_ended[0] && c->has_ended[1]) {
+        finish(c, NULL, NULL);
+        context_advance(c);
+    }
+}
+
+/* ---- interrupts ---- */
+
+static void on_interrupt(struct timer *t)
+{
+    struct context *c = container_of(t, struct context, interrupt);
+    if (c->interrupts++ < INTERRUPTS_MAX) {
+        driver_interrupt(c->driver);
+        timer_set(t, server_now_ns() + INTERRUPT_NS);
+        return;
+    }
+    context_end_program(c, "ContextKilled", "the cell did not end when it was interrupted");
+    c->lost = true;
+    context_advance(c);
+}
+
+void context_interrupt(struct context *c)
+{
+    driver_listen(c->driver, true);
+    on_interrupt(&c->interrupt);
+}
+
+/* ---- the program's life ---- */
+
+void context_forget_creator(struct context *c)
+{
+    if (!c->creator)
+        return;
+    box_remove_stream(&c->creator_stream);
+    c->creator->state = NULL;
+    c->creator = NULL;
+}
+
+void context_started(struct context *c)
+{
+    struct cell *cell;
+    c->is_started = true;
+    if (c->creator)
+        interpreter_answer_created(c);
+    list_for_each(cell, &c->cells, link) cell_begin_answer(cell);
+    context_advance(c);
+}
+
+void context_failed(struct context *c, unsigned status, const char *words)
+{
+    refuse_all(c, status, words);
+    if (!c->creator)
+        return;
+    interpreter_fail(c->creator, status, "%s", words);
+    context_forget_creator(c);
+    context_remove(c);
+}
+
+void context_ended(struct context *c, const char *how)
+{
+    char words[400];
+    bool is_told = c->running && cell_is_heard(c->running);
+    snprintf(words, sizeof(words), "%s; what the context's cells made is lost, the next one begins "
+                                   "anew", how);
+    c->lost = c->number > 0 && !is_told;
+    c->number = 0;
+    if (c->running)
+        finish(c, c->has_error ? NULL : "UnexpectedEndOfExecution", words);
+    context_advance(c);
+}
+
+void context_end_program(struct context *c, const char *error, const char *words)
+{
+    if (c->driver)
+        driver_kill(c->driver);
+    c->number = 0;
+    c->lost = false;
+    if (c->running)
+        finish(c, error, words);
+}
+
+void context_cut(struct context *c)
+{
+    struct cell *cell;
+    c->running = NULL;
+    timer_clear(&c->interrupt);
+    forget_text(c);
+    while ((cell = context_first_cell(c)))
+        cell_cut(cell);
+    if (c->creator)
+        request_cut(c->creator);
+}
+
+/* ---- the contexts of a sandbox ---- */
+
+static void release(struct context *c)
+{
+    context_cut(c);
+    if (c->driver)
+        driver_kill(c->driver);
+    context_forget_creator(c);
+    timer_clear(&c->interrupt);
+    timer_clear(&c->flush);
+    for (size_t i = 0; i < ARRAY_SIZE(c->text); i++)
+        buf_done(&c->text[i]);
+    list_remove(&c->all);
+    free(c->workdir);
+    free(c);
+}
+
+void context_remove(struct context *c)
+{
+    context_end_program(c, "ContextRemoved", "the context was removed");
+    refuse_all(c, 404, "the context was removed");
+    c->box->interpreter->count--;
+    release(c);
+}
+
+void interpreter_free(struct interpreter *i)
+{
+    struct context *c;
+    if (!i)
+        return;
+    while ((c = list_first(&i->contexts, struct context, all)))
+        release(c);
+    free(i);
+}
+
+int context_new(struct box *b, const struct language *l, const char *workdir, bool is_default,
+                struct context **ret)
+{
+    struct interpreter *i = b->interpreter;
+    struct context *c = i->count < INTERPRETER_CONTEXTS_MAX ? calloc(1, sizeof(*c)) : NULL;
+    if (!c)
+        return i->count < INTERPRETER_CONTEXTS_MAX ? -ENOMEM : -EAGAIN;
+    int r = text_make_token(c->id);
+    if (r == 0 && workdir)
+        r = process_resolve_folder(workdir, "user", &c->workdir);
+    if (r < 0) {
+        free(c);
+        return r;
+    }
+    c->box = b;
+    c->language = l;
+    c->is_default = is_default;
+    c->flush.fire = on_flush;
+    c->interrupt.fire = on_interrupt;
+    forget_text(c);
+    list_init(&c->cells);
+    list_init(&c->creator_stream.link);
+    list_append(&i->contexts, &c->all);
+    i->count++;
+    *ret = c;
+    return 0;
+}
+
+/* Those that are there from the start; their programs begin with their first cells. */
+static int make_first(struct box *b)
+{
+    static const char *const names[] = {"python", "javascript"};
+    struct context *c;
+    int r = 0;
+    for (size_t i = 0; r == 0 && i < ARRAY_SIZE(names); i++)
+        r = context_new(b, language_find(names[i]), NULL, true, &c);
+    return r;
+}
+
+struct interpreter *contexts_of(struct box *b)
+{
+    if (b->interpreter)
+        return b->interpreter;
+    b->interpreter = calloc(1, sizeof(*b->interpreter));
+    if (!b->interpreter)
+        return NULL;
+    list_init(&b->interpreter->contexts);
+    if (make_first(b) < 0) {
+        interpreter_free(b->interpreter);
+        b->interpreter = NULL;
+    }
+    return b->interpreter;
+}
+
+struct context *context_find(struct interpreter *i, const char *id)
+{
+    struct context *c;
+    list_for_each(c, &i->contexts, all)
+    {
+        if (!strcmp(c->id, id))
+            return c;
+    }
+    return NULL;
+}
+
+struct context *context_find_default(struct interpreter *i, const struct language *l)
+{
+    struct context *c;
+    list_for_each(c, &i->contexts, all)
+    {
+        if (c->is_default && c->language == l)
+            return c;
+    }
+    return NULL;
+}
