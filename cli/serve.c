@@ -21,7 +21,7 @@ struct serve_options {
     struct run_options run; /* first: its limits' options take it */
     const char *listens[LAUNCH_LISTENERS_MAX];
     size_t listen_count;
-    const char *state, *key_file, *domain, *log_file;
+    const char *state, *key_file, *domain, *log_file, *tls_certificate, *tls_key;
     bool allows_egress, allows_plain, logs_text;
 };
 
@@ -75,6 +75,18 @@ static int take_plain(void *target, const char *value _unused_, struct sandbox_e
     return 0;
 }
 
+static int take_tls_certificate(void *target, const char *value, struct sandbox_error *e _unused_)
+{
+    OPTIONS(target)->tls_certificate = value;
+    return 0;
+}
+
+static int take_tls_key(void *target, const char *value, struct sandbox_error *e _unused_)
+{
+    OPTIONS(target)->tls_key = value;
+    return 0;
+}
+
 static int take_log_file(void *target, const char *value, struct sandbox_error *e _unused_)
 {
     OPTIONS(target)->log_file = value;
@@ -111,6 +123,9 @@ static const struct cli_option serve_table[] = {
      take_egress},
     {"domain", 0, "NAME[:PORT]", "tell clients that sandboxes are reached at ...-ID.NAME",
      take_domain},
+    {"tls-cert", 0, "FILE", "with the certificate that clients are shown, and its chain",
+     take_tls_certificate},
+    {"tls-key", 0, "FILE", "with its key", take_tls_key},
     {"allow-plain-http", 0, NULL, "listen without TLS where other machines reach it", take_plain},
     {"log-file", 0, "FILE", "append a line for each request (- is stderr)", take_log_file},
     {"log-format", 0, "json|text", "of these lines (default: json)", take_log_format},
@@ -162,25 +177,28 @@ void cli_serve_help(FILE *out)
 struct told {
     const char *where;
     const char *given_key;
+    bool has_tls;
 };
 
 /* The host's own way to an address that means all of them, or to a port alone. */
-static void print_address(const char *where)
+static void print_address(const struct told *t)
 {
+    const char *where = t->where;
     const char *colon = strrchr(where, ':');
     bool is_any = !strncmp(where, "0.0.0.0:", 8) || !strncmp(where, "[::]:", 5);
-    printf("http://%s%s", !colon || is_any ? "127.0.0.1:" : "", is_any ? colon + 1 : where);
+    printf("%s://%s%s", t->has_tls ? "https" : "http", !colon || is_any ? "127.0.0.1:" : "",
+           is_any ? colon + 1 : where);
 }
 
 static void on_ready(void *userdata, const char *key)
 {
     const struct told *t = userdata;
     printf("glovebox serves on ");
-    print_address(t->where);
+    print_address(t);
     printf("\n\nexport E2B_API_URL=");
-    print_address(t->where);
+    print_address(t);
     printf(" E2B_SANDBOX_URL=");
-    print_address(t->where);
+    print_address(t);
     printf("\n");
     if (key[0])
         printf("export E2B_API_KEY=%s   # it is not shown again\n", key);
@@ -233,11 +251,12 @@ static int open_listeners(const struct serve_options *o, struct serve *s, struct
         if (fd < 0)
             return fd;
         s->listeners[s->listener_count++] = fd;
-        if (is_public && !o->allows_plain)
+        if (is_public && !o->allows_plain && !o->tls_certificate)
             return sandbox_error_set(e, -EPERM,
                                      "--listen %s: other machines reach that, and keys would pass "
-                                     "in the clear; put a proxy with TLS in front and listen on "
-                                     "127.0.0.1, or give --allow-plain-http",
+                                     "in the clear; give --tls-cert and --tls-key, or put a proxy "
+                                     "with TLS in front and listen on 127.0.0.1, or give "
+                                     "--allow-plain-http",
                                      o->listens[i]);
     }
     return 0;
@@ -248,10 +267,15 @@ static int serve(struct serve_options *o, struct sandbox_error *e)
     char path[PATH_MAX], key[KEY_BYTES + 1];
     if (o->listen_count == 0)
         o->listens[o->listen_count++] = DEFAULT_LISTEN;
-    struct told told = {o->listens[0], o->key_file};
+    struct told told = {o->listens[0], o->key_file, o->tls_certificate != NULL};
+    if (!o->tls_certificate != !o->tls_key)
+        return sandbox_error_set(e, -EINVAL,
+                                 "--tls-cert, --tls-key: one without the other; give both");
     struct serve s = {.state = -1,
                       .domain = o->domain,
                       .allows_egress = o->allows_egress,
+                      .tls_certificate = o->tls_certificate,
+                      .tls_key = o->tls_key,
                       .log_path = o->log_file,
                       .logs_text = o->logs_text,
                       .spec = &o->run.spec,

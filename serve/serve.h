@@ -22,12 +22,13 @@
 struct serve {
     int listeners[LAUNCH_LISTENERS_MAX];
     size_t listener_count;
-    int state;            /* the state folder */
-    const char *domain;   /* that clients are told; NULL */
-    const char *key;      /* that is to be valid; NULL: the server makes one when it has none */
-    bool allows_egress;   /* of sandboxes whose creator says nothing of the network */
-    const char *log_path; /* where requests are logged, "-": standard error; NULL: nowhere */
-    bool logs_text;       /* in place of JSON */
+    int state;          /* the state folder */
+    const char *domain; /* that clients are told; NULL */
+    const char *key;    /* that is to be valid; NULL: the server makes one when it has none */
+    bool allows_egress; /* of sandboxes whose creator says nothing of the network */
+    const char *tls_certificate, *tls_key; /* files, in PEM; NULL: no TLS */
+    const char *log_path;      /* where requests are logged, "-": standard error; NULL: nowhere */
+    bool logs_text;            /* in place of JSON */
     struct sandbox_spec *spec; /* of every sandbox, but for what is said of one */
     /* The server takes requests; key: that it has just made, or "". Once. */
     void (*ready)(void *userdata, const char *key);

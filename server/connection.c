@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "server/connection.h"
 
+#include "server/certificate.h"
 #include "server/connection_parts.h"
 #include "server/log.h"
 #include "server/server.h"
+#include "server/wire.h"
 
 #include <arpa/inet.h>
 #include <inttypes.h>
@@ -116,6 +118,7 @@ static void destroy(struct connection *c)
     http_request_done(&c->parser);
     buf_done(&c->in);
     buf_done(&c->out);
+    tls_session_free(c->tls);
     count--;
     watch_close(&c->watch, release);
 }
@@ -124,27 +127,9 @@ static void destroy(struct connection *c)
 
 static void flush(struct connection *c)
 {
-    while (connection_waiting(c) > 0 && !c->is_gone) {
-        ssize_t n =
-            send(c->watch.fd, c->out.data, connection_waiting(c), MSG_NOSIGNAL | MSG_DONTWAIT);
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n < 0 && errno == EAGAIN) {
-            if (!c->output_since_ns)
-                c->output_since_ns = server_now_ns();
-            return;
-        }
-        if (n < 0) {
-            c->is_gone = true;
-            return;
-        }
-        buf_consume(&c->out, (size_t)n);
-        c->sent_bytes += (size_t)n;
-        c->output_since_ns = server_now_ns();
-    }
-    c->output_since_ns = 0;
-    if (c->out.capacity > READ_BYTES)
-        buf_done(&c->out);
+    int r = wire_flush(c);
+    if (r < 0 && r != -EAGAIN)
+        c->is_gone = true;
 }
 
 /* ---- input ---- */
@@ -297,12 +282,12 @@ static void see_end(struct connection *c)
         c->is_gone = true;
 }
 
-static void read_input(struct connection *c)
+static void take_bytes(struct connection *c)
 {
-    static char piece[READ_BYTES];
-    ssize_t n = recv(c->watch.fd, piece, sizeof(piece), MSG_DONTWAIT);
+    static char piece[WIRE_READ_MIN];
+    ssize_t n = wire_read(c, piece, sizeof(piece));
     if (n < 0) {
-        c->is_gone |= errno != EAGAIN && errno != EINTR;
+        c->is_gone |= n != -EAGAIN;
         return;
     }
     if (n == 0) {
@@ -319,11 +304,18 @@ static void read_input(struct connection *c)
         c->is_gone = true;
 }
 
+static void read_input(struct connection *c)
+{
+    take_bytes(c);
+    if (!c->is_gone && !c->peer_ended && wire_has_ended(c))
+        see_end(c);
+}
+
 /* ---- one look at a connection ---- */
 
 static void linger(struct connection *c)
 {
-    shutdown(c->watch.fd, SHUT_WR);
+    wire_end(c);
     c->lingered_bytes = 0;
     enter(c, PHASE_LINGER);
     if (c->peer_ended)
@@ -410,6 +402,8 @@ static int limit_s(const struct connection *c)
 {
     switch (c->phase) {
     case PHASE_HEAD:
+        if (wire_is_shaking_hands(c))
+            return HANDSHAKE_S;
         if (http_request_has_begun(&c->parser))
             return HEAD_S;
         return c->is_first ? FIRST_REQUEST_S : IDLE_S;
@@ -478,12 +472,14 @@ static void begin_connection(int fd, const struct sockaddr *client, socklen_t cl
     const int on = 1;
     struct connection *c = make_place() ? calloc(1, sizeof(*c)) : NULL;
     if (!c) {
-        refuse_client(fd);
+        if (!certificate_exists())
+            refuse_client(fd);
         close(fd);
         return;
     }
     setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
     c->watch = (struct watch){.fd = fd, .ready = on_ready};
+    c->tls = certificate_exists() ? certificate_accept() : NULL;
     memcpy(&c->client, client, MIN(client_size, (socklen_t)sizeof(c->client)));
     c->is_first = true;
     c->in = BUF_INIT(READ_BYTES);
@@ -494,7 +490,7 @@ static void begin_connection(int fd, const struct sockaddr *client, socklen_t cl
     answer_forget(c);
     enter(c, PHASE_HEAD);
     count++;
-    if (watch_for(&c->watch, EPOLLIN | EPOLLRDHUP) < 0)
+    if ((certificate_exists() && !c->tls) || watch_for(&c->watch, EPOLLIN | EPOLLRDHUP) < 0)
         destroy(c);
 }
 

@@ -15,6 +15,7 @@
 
 #include "lib/http/body.h"
 #include "lib/http/write.h"
+#include "lib/tls/session.h"
 #include "server/connection.h"
 #include "server/limits.h"
 #include "server/loop.h"
@@ -36,7 +37,8 @@ struct connection {
     bool closes;     /* after this answer */
     struct buf in;   /* read and not yet taken, from in_at */
     size_t in_at;
-    struct buf out; /* to be sent */
+    struct buf out;          /* to be sent */
+    struct tls_session *tls; /* NULL: what is read and sent is HTTP itself */
     struct http_request_parser parser;
     struct http_body body;
     union {
@@ -65,9 +67,14 @@ static inline struct connection *connection_of(struct request *r)
     return container_of(r, struct connection, request);
 }
 
+/* Bytes that the client has not been sent yet. */
 static inline size_t connection_waiting(const struct connection *c)
 {
-    return c->out.size;
+    const uint8_t *data;
+    size_t size = 0;
+    if (c->tls)
+        tls_session_pending(c->tls, &data, &size);
+    return c->out.size + size;
 }
 
 /* It is looked at before this turn ends. */

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "server/launcher.h"
 
+#include "server/certificate.h"
 #include "server/log.h"
 #include "server/loop.h"
 #include "server/server.h"
@@ -54,14 +55,21 @@ static struct ask *take_asked(uint64_t id)
 
 static bool is_setting(uint32_t type)
 {
-    return type == LAUNCH_LOG;
+    return type == LAUNCH_LOG || type == LAUNCH_TLS;
 }
 
 /* fd is taken. */
 static void take_setting(const struct launch_message *m, int fd)
 {
-    if (fd >= 0)
+    if (m->packet.type == LAUNCH_LOG && fd >= 0) {
         log_open(fd, m->packet.kind == LAUNCH_TEXT);
+        return;
+    }
+    base_closep(&fd);
+    if (m->packet.type != LAUNCH_TLS)
+        return;
+    certificate_take(m->data, m->packet.data_size);
+    explicit_bzero((char *)m->data, m->packet.data_size);
 }
 
 static void on_channel(struct watch *w _unused_, uint32_t events _unused_)

@@ -11,6 +11,7 @@
 #define ANSWER_FIELDS_MAX 12
 
 /* In seconds. */
+#define HANDSHAKE_S     10  /* of TLS, from connecting */
 #define FIRST_REQUEST_S 60  /* from connecting to the first byte */
 #define IDLE_S          640 /* between two requests: longer than any SDK keeps a connection */
 #define HEAD_S          30  /* from the first byte of a head to its last */

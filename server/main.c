@@ -8,6 +8,7 @@
  */
 #include "lib/base/launch.h"
 #include "lib/db/db.h"
+#include "lib/tls/credentials.h"
 #include "server/boxes.h"
 #include "server/connection.h"
 #include "server/front.h"
@@ -94,7 +95,9 @@ static void begin(char **ret_key)
     const char *what;
     signal(SIGPIPE, SIG_IGN);
     json_start();
-    int r = text_start();
+    int r = tls_credentials_start();
+    if (r == 0)
+        r = text_start();
     if (r == 0)
         r = loop_start();
     if (r == 0)

@@ -7,6 +7,7 @@
  *   loop.c           descriptors and timers that are waited for
  *   connection.c     HTTP/1.1: requests in, answers out, everything bounded; request.h is what a
  *                    handler sees of it
+ *   wire.c           what is below that: bytes, or TLS; certificate.c has what it is made with
  *   route.c          whom a request is for: the control plane, or a port of a sandbox
  *   front.c          checks the credentials and finds the handler
  *   control*.c       the control plane: /sandboxes and what is beside it

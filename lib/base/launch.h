@@ -8,6 +8,8 @@
  *
  *   LOG kind         launcher, before KEY and at any time later: with a descriptor, to which
  *                    requests are logged from now on
+ *   TLS pem, key     launcher, likewise: what new connections of clients are encrypted with; a
+ *                    NUL stands between the two
  *   KEY text         launcher, first: the API key that is to be valid, or nothing: the server
  *                    makes one when it has none
  *   READY text       server: takes requests; the key that it has just made, or nothing
@@ -60,6 +62,7 @@ enum launch_type {
     /* launcher -> server */
     LAUNCH_KEY = 1,
     LAUNCH_LOG,
+    LAUNCH_TLS,
     LAUNCH_CREATED,
     LAUNCH_OPENED,
     LAUNCH_USED,

@@ -6,8 +6,6 @@
 
 #include <openssl/evp.h>
 
-#define PROTOCOL "http/1.1" /* where no other is wanted */
-
 struct leaf {
     struct list in_use; /* in leaves, the last used first */
     X509 *certificate;
@@ -33,23 +31,6 @@ static void leaf_free(struct tls_authority *a, struct leaf *l)
 }
 
 /*
- * ALPN (RFC 7301): what we read, or nothing. The list has been checked by OpenSSL to consist of
- * names with their lengths in front.
- */
-static int choose_protocol(SSL *ssl, const uint8_t **ret, uint8_t *ret_size, const uint8_t *list,
-                           unsigned size, void *unused)
-{
-    const char *protocol = tls_openssl_protocol(ssl) ?: PROTOCOL;
-    for (unsigned at = 0; at < size; at += 1 + list[at])
-        if (list[at] == strlen(protocol) && !memcmp(list + at + 1, protocol, list[at])) {
-            *ret = list + at + 1;
-            *ret_size = list[at];
-            return SSL_TLSEXT_ERR_OK;
-        }
-    return SSL_TLSEXT_ERR_ALERT_FATAL;
-}
-
-/*
  * Sessions are kept here and go with the context; what a program gets is a number to find one by,
  * the same for TLS 1.2 (its session id) and 1.3 (what its ticket holds). There is nothing to open,
  * and no key that would open it.
@@ -65,7 +46,7 @@ static SSL_CTX *new_context(void)
     SSL_CTX_sess_set_cache_size(context, TLS_AUTHORITY_SESSIONS_MAX);
     SSL_CTX_set_timeout(context, TLS_AUTHORITY_SESSION_S);
     SSL_CTX_set_num_tickets(context, 1);
-    SSL_CTX_set_alpn_select_cb(context, choose_protocol, NULL);
+    SSL_CTX_set_alpn_select_cb(context, tls_openssl_choose_protocol, NULL);
     return context;
 }
 

@@ -4,6 +4,7 @@
 
 #include "lib/base/base.h"
 #include "lib/tls/authority.h"
+#include "lib/tls/credentials.h"
 #include "lib/tls/roots.h"
 #include "lib/tls/tickets.h"
 
@@ -21,6 +22,13 @@ SSL_CTX *tls_openssl_new_context(const SSL_METHOD *method);
 /* Of a session for another protocol than HTTP (ALPN): the name is borrowed. False: no memory. */
 bool tls_openssl_set_protocol(SSL *ssl, const char *protocol);
 const char *tls_openssl_protocol(const SSL *ssl); /* NULL: HTTP */
+
+/*
+ * For SSL_CTX_set_alpn_select_cb(3): what the session reads, or nothing. The list has been checked
+ * by OpenSSL to consist of names with their lengths in front.
+ */
+int tls_openssl_choose_protocol(SSL *ssl, const uint8_t **ret, uint8_t *ret_size,
+                                const uint8_t *list, unsigned size, void *unused);
 
 /* Who a certificate is for. */
 struct tls_identity {
@@ -40,6 +48,7 @@ X509 *tls_certificate_new_leaf(EVP_PKEY *key, const struct tls_identity *identit
 /* A server that shows a leaf for identity; a client that trusts the roots. NULL: no memory. */
 SSL *tls_authority_new_server(struct tls_authority *a, const struct tls_identity *identity,
                               int64_t now_s);
+SSL *tls_credentials_new_server(const struct tls_credentials *c);
 SSL *tls_roots_new_client(const struct tls_roots *r);
 
 /* Called by OpenSSL when a server has given a ticket; whether session is ours now. */

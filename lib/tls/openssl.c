@@ -6,7 +6,8 @@
 #include <openssl/crypto.h>
 #include <time.h>
 
-#define NAME_MAX_BYTES 253 /* RFC 1035, 2.3.4, as text without the last dot */
+#define PROTOCOL       "http/1.1" /* where no other is wanted */
+#define NAME_MAX_BYTES 253        /* RFC 1035, 2.3.4, as text without the last dot */
 /* Of TLS 1.3. Nobody breaks either AES; the hash of the first takes a fraction of the time, and a
  * handshake is hashing for a tenth of it. */
 #define SUITES "TLS_AES_128_GCM_SHA256:TLS_AES_256_GCM_SHA384:TLS_CHACHA20_POLY1305_SHA256"
@@ -115,4 +116,17 @@ bool tls_openssl_set_protocol(SSL *ssl, const char *protocol)
 const char *tls_openssl_protocol(const SSL *ssl)
 {
     return SSL_get_ex_data(ssl, protocol_index());
+}
+
+int tls_openssl_choose_protocol(SSL *ssl, const uint8_t **ret, uint8_t *ret_size,
+                                const uint8_t *list, unsigned size, void *unused)
+{
+    const char *protocol = tls_openssl_protocol(ssl) ?: PROTOCOL;
+    for (unsigned at = 0; at < size; at += 1 + list[at])
+        if (list[at] == strlen(protocol) && !memcmp(list + at + 1, protocol, list[at])) {
+            *ret = list + at + 1;
+            *ret_size = list[at];
+            return SSL_TLSEXT_ERR_OK;
+        }
+    return SSL_TLSEXT_ERR_ALERT_FATAL;
 }

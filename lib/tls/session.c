@@ -271,6 +271,12 @@ struct tls_session *tls_session_accept_http2(struct tls_authority *a, const char
     return accept_for(a, name, now_s, "h2");
 }
 
+struct tls_session *tls_session_accept_with(struct tls_credentials *c)
+{
+    ERR_clear_error();
+    return session_new(tls_credentials_new_server(c), true);
+}
+
 static bool expect_identity(SSL *ssl, const struct tls_identity *identity)
 {
     X509_VERIFY_PARAM *verify = SSL_get0_param(ssl);

@@ -32,10 +32,15 @@ class Answer:
 
 
 class Client:
-    """One request after another, each over a connection of its own."""
+    """One request after another, each over a connection of its own. tls: an SSLContext, or None."""
 
-    def __init__(self, port, key=KEY):
-        self.port, self.key = port, key
+    def __init__(self, port, key=KEY, tls=None):
+        self.port, self.key, self.tls = port, key, tls
+
+    def connect(self, timeout=LIMIT):
+        if self.tls:
+            return http.client.HTTPSConnection("localhost", self.port, timeout=timeout, context=self.tls)
+        return http.client.HTTPConnection("127.0.0.1", self.port, timeout=timeout)
 
     def ask(self, method, path, body=None, fields=(), key=True, timeout=LIMIT):
         fields = dict(fields)
@@ -44,7 +49,7 @@ class Client:
         if body is not None and not isinstance(body, bytes):
             body = json.dumps(body).encode()
             fields.setdefault("Content-Type", "application/json")
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=timeout)
+        connection = self.connect(timeout)
         try:
             connection.request(method, path, body, fields)
             answer = connection.getresponse()
@@ -104,7 +109,7 @@ class Stream:
 
     def __init__(self, box, method, message, fields, timeout):
         body = json.dumps(message).encode()
-        self.connection = http.client.HTTPConnection("127.0.0.1", box.client.port, timeout=timeout)
+        self.connection = box.client.connect(timeout)
         self.connection.request("POST", f"/{method}", b"\0" + struct.pack(">I", len(body)) + body,
                                 {**box.fields(), "Content-Type": "application/connect+json", **fields})
         self.answer = self.connection.getresponse()
@@ -159,6 +164,8 @@ class Stream:
 class Server:
     """glovebox serve, until end(); start() again begins a new one with the same state and port."""
 
+    tls = None  # an SSLContext for its clients
+
     def __init__(self, folder, *options):
         self.state, self.port, self.options = os.path.join(folder, "state"), free_port(), options
         self.key_file = os.path.join(folder, "key")
@@ -194,7 +201,7 @@ class Server:
         return None
 
     def client(self, key=KEY):
-        return Client(self.port, key)
+        return Client(self.port, key, self.tls)
 
     def stop(self, sig=signal.SIGTERM):
         self.process.send_signal(sig)
