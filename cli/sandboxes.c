@@ -7,8 +7,17 @@
 #include "sandbox/ended.h"
 #include "sandbox/registry.h"
 #include "sandbox/usage.h"
+#include "sandbox/usage_ask.h"
 
 #include <inttypes.h>
+
+/* How long a sandbox's kernel has to say what it counts. */
+#define TOLD_WAIT_MS 1000
+
+struct told {
+    bool is_known;
+    struct exec_usage usage;
+};
 
 #define JSON_FLAGS (JSON_ENSURE_ASCII | JSON_REAL_PRECISION(12))
 
@@ -31,6 +40,24 @@ static json_t *make_usage(const struct sandbox_usage *u)
         u->peak_memory_bytes ? json_integer((json_int_t)u->peak_memory_bytes) : json_null(),
         "processes", (int)u->processes, "threads", (int)u->threads, "cpu_ms",
         (double)(u->cpu_ns / NSEC_PER_USEC) / 1000.0, "memory_kills", (json_int_t)u->oom_kills);
+}
+
+/* What its kernel says; null where it does not. */
+static void add_told(json_t *usage, const struct told *t)
+{
+    const struct {
+        const char *name;
+        uint64_t value;
+    } all[] = {{"disk_bytes", t->usage.disk_bytes},
+               {"inodes", t->usage.inodes},
+               {"received_bytes", t->usage.received_bytes},
+               {"sent_bytes", t->usage.sent_bytes},
+               {"written_bytes", t->usage.written_bytes}};
+    for (size_t i = 0; i < ARRAY_SIZE(all); i++)
+        json_object_set_new(usage, all[i].name,
+                            t->is_known && all[i].value <= INT64_MAX
+                                ? json_integer((json_int_t)all[i].value)
+                                : json_null());
 }
 
 /* {"landlock": {"state": "in-force", "why": ""}, ...}: what is known of each. */
@@ -166,8 +193,9 @@ int sandboxes_list(const struct sandboxes_view *v, FILE *out, struct sandbox_err
 
 /* What of the limit is used at this moment, where anybody knows. */
 static void format_use(enum sandbox_limit which, const struct record *r,
-                       const struct sandbox_usage *u, char *ret, size_t size)
+                       const struct sandbox_usage *u, const struct told *t, char *ret, size_t size)
 {
+    ret[0] = '\0';
     char memory[64];
     switch (which) {
     case LIMIT_MEMORY:
@@ -180,8 +208,16 @@ static void format_use(enum sandbox_limit which, const struct record *r,
     case LIMIT_LIFETIME:
         snprintf(ret, size, "%.1f s old", (double)age_ns(r) / NSEC_PER_SEC);
         break;
+    case LIMIT_DISK:
+        if (t->is_known)
+            snprintf(ret, size, "%.1f MiB now", (double)t->usage.disk_bytes / (1 << 20));
+        break;
+    case LIMIT_INODES:
+        if (t->is_known)
+            snprintf(ret, size, "%" PRIu64 " now", t->usage.inodes);
+        break;
     default:
-        ret[0] = '\0';
+        break;
     }
 }
 
@@ -193,14 +229,15 @@ static const char *find_control(enum sandbox_limit which, const struct sandbox_c
                                  : "";
 }
 
-static void print_limits(const struct record *r, const struct sandbox_usage *u, FILE *out)
+static void print_limits(const struct record *r, const struct sandbox_usage *u,
+                         const struct told *t, FILE *out)
 {
     char value[64], use[96];
     fputs("limits\n", out);
     for (int i = 0; i < LIMIT_COUNT; i++) {
         enum sandbox_limit which = (enum sandbox_limit)i;
         sandbox_limit_format(which, r->limits.value[i], value, sizeof(value));
-        format_use(which, r, u, use, sizeof(use));
+        format_use(which, r, u, t, use, sizeof(use));
         fprintf(out, "  %-22s %-16s %-12s %s\n", sandbox_limit_rows[i].name, value,
                 find_control(which, &r->controls), use);
     }
@@ -225,7 +262,7 @@ static void print_seal(const struct seal_report *seal, FILE *out)
 }
 
 static void print_text(const char *name, const struct record *r, const struct sandbox_usage *u,
-                       FILE *out)
+                       const struct told *t, FILE *out)
 {
     char age[32], command[RECORD_COMMAND_MAX_BYTES];
     ended_format_age(age_ns(r), age, sizeof(age));
@@ -236,7 +273,10 @@ static void print_text(const char *name, const struct record *r, const struct sa
             name, r->pid, r->starter, age, command);
     fprintf(out, "processes  %u\nthreads    %u\ncpu        %.2f s\n", u->processes, u->threads,
             (double)u->cpu_ns / NSEC_PER_SEC);
-    print_limits(r, u, out);
+    if (t->is_known)
+        fprintf(out, "network    %" PRIu64 " bytes received, %" PRIu64 " sent\n",
+                t->usage.received_bytes, t->usage.sent_bytes);
+    print_limits(r, u, t, out);
     print_seal(&r->seal, out);
     for (size_t i = 0; i < r->cgroup.count; i++)
         fprintf(out, "cgroup     %s\n", r->cgroup.groups[i].path);
@@ -248,7 +288,7 @@ static void print_text(const char *name, const struct record *r, const struct sa
 
 /* 0: it runs; 1: it has ended; or negative errno and the sentence. */
 static int find(const char *name, struct record *record, struct sandbox_usage *usage,
-                struct sandbox_error *e)
+                struct told *told, struct sandbox_error *e)
 {
     struct registry registry;
     _cleanup_free_ char *text = NULL;
@@ -259,6 +299,8 @@ static int find(const char *name, struct record *record, struct sandbox_usage *u
     if (r == 0) {
         record_parse(text, record);
         r = usage_read(record, usage);
+        told->is_known =
+            r == 0 && usage_ask_wait(&registry, name, TOLD_WAIT_MS, &told->usage) == 0;
     }
     if (r < 0) {
         r = ended_read(registry.folder, name, 0, record);
@@ -275,16 +317,21 @@ static int find(const char *name, struct record *record, struct sandbox_usage *u
 int sandboxes_inspect(const char *name, bool json, FILE *out, struct sandbox_error *e)
 {
     struct sandbox_usage u;
+    struct told told = {0};
     _cleanup_free_ struct record *record = malloc(sizeof(*record));
-    int r = record ? find(name, record, &u, e)
+    int r = record ? find(name, record, &u, &told, e)
                    : sandbox_error_set(e, -ENOMEM, "%s: out of memory; free some", name);
     if (r < 0)
         return r;
-    if (json)
-        return print_json(r == 0 ? make_object(name, record, &u) : ended_make_object(name, record),
-                          out, e);
+    if (json) {
+        json_t *object =
+            r == 0 ? make_object(name, record, &u) : ended_make_object(name, record);
+        if (object && r == 0)
+            add_told(json_object_get(object, "usage"), &told);
+        return print_json(object, out, e);
+    }
     if (r == 0)
-        print_text(name, record, &u, out);
+        print_text(name, record, &u, &told, out);
     else
         ended_print_text(name, record, out);
     return 0;

@@ -29,6 +29,9 @@ void cli_stop_help(FILE *out);
 int cli_kill(int count, char **words);
 void cli_kill_help(FILE *out);
 
+int cli_stats(int count, char **words);
+void cli_stats_help(FILE *out);
+
 int cli_wait(int count, char **words);
 void cli_wait_help(FILE *out);
 

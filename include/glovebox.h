@@ -120,6 +120,13 @@ enum glovebox_number {
     GLOVEBOX_NUMBER_ENDED_MS, /* since 1970; of one that has ended, as the next two */
     GLOVEBOX_NUMBER_STATUS,   /* as `glovebox run` would exit */
     GLOVEBOX_NUMBER_WALL_NS,  /* how long it ran; -1 where nobody knows */
+    /* Of one that is running, by glovebox_inspect() alone; -1 where its kernel does not say within
+     * a second: */
+    GLOVEBOX_NUMBER_DISK_BYTES,     /* of its private files */
+    GLOVEBOX_NUMBER_FILES,          /* how many those are */
+    GLOVEBOX_NUMBER_RECEIVED_BYTES, /* from the outside, by its programs */
+    GLOVEBOX_NUMBER_SENT_BYTES,
+    GLOVEBOX_NUMBER_WRITTEN_BYTES, /* to whatever, in all; also of one that has ended */
 };
 
 /* The one of that name that runs, or else the latest that has ended: 0 and *ret; -ENOENT: nothing

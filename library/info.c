@@ -8,11 +8,17 @@
 #include "sandbox/forget.h"
 #include "sandbox/registry.h"
 #include "sandbox/usage.h"
+#include "sandbox/usage_ask.h"
+
+/* How long a sandbox's kernel has to say what it counts. */
+#define TOLD_WAIT_MS 1000
 
 struct glovebox_info {
     char name[REGISTRY_NAME_MAX_BYTES + 1];
     struct record record; /* with its end, if it has one */
     struct sandbox_usage usage;
+    bool is_told;
+    struct exec_usage told; /* what its kernel says */
 };
 
 struct glovebox_list {
@@ -68,6 +74,8 @@ _public_ int glovebox_inspect(const char *name, struct glovebox_info **ret,
     r = registry_read(&registry, name, &text);
     if (r == 0)
         r = make_info(name, text, ret);
+    if (r == 0)
+        (*ret)->is_told = usage_ask_wait(&registry, name, TOLD_WAIT_MS, &(*ret)->told) == 0;
     if (r == -ENOENT || r == -ESRCH)
         r = make_ended(&registry, name, ret);
     registry_close(&registry);
@@ -129,6 +137,19 @@ static int64_t use(const struct glovebox_info *i, enum glovebox_number which)
                                                  : u->cpu_ns;
 }
 
+static int64_t told(const struct glovebox_info *i, enum glovebox_number which)
+{
+    const struct exec_usage *t = &i->told;
+    if (which == GLOVEBOX_NUMBER_WRITTEN_BYTES && i->record.end.ended_ns)
+        return i->record.end.is_found_later ? -1 : (int64_t)i->record.end.written_bytes;
+    uint64_t value = which == GLOVEBOX_NUMBER_DISK_BYTES       ? t->disk_bytes
+                     : which == GLOVEBOX_NUMBER_FILES          ? t->inodes
+                     : which == GLOVEBOX_NUMBER_RECEIVED_BYTES ? t->received_bytes
+                     : which == GLOVEBOX_NUMBER_SENT_BYTES     ? t->sent_bytes
+                                                               : t->written_bytes;
+    return i->is_told ? (int64_t)MIN(value, (uint64_t)INT64_MAX) : -1;
+}
+
 static int64_t about_end(const struct record_end *end, enum glovebox_number which)
 {
     if (!end->ended_ns)
@@ -168,6 +189,12 @@ _public_ int64_t glovebox_info_number(const struct glovebox_info *i, enum gloveb
     case GLOVEBOX_NUMBER_STATUS:
     case GLOVEBOX_NUMBER_WALL_NS:
         return about_end(&i->record.end, which);
+    case GLOVEBOX_NUMBER_DISK_BYTES:
+    case GLOVEBOX_NUMBER_FILES:
+    case GLOVEBOX_NUMBER_RECEIVED_BYTES:
+    case GLOVEBOX_NUMBER_SENT_BYTES:
+    case GLOVEBOX_NUMBER_WRITTEN_BYTES:
+        return told(i, which);
     default:
         return -1;
     }

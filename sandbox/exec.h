@@ -65,6 +65,7 @@ struct exec_client {
     struct exec *exec;  /* attached to; NULL */
     bool is_told_start; /* STARTED or FAILED was sent */
     bool is_watching;   /* EXEC_WATCH */
+    bool wants_usage;   /* has asked EXEC_USAGE, and waits */
     uint64_t offset;    /* of the output that comes next */
     struct exec *fed;   /* EXEC_INPUT is to be answered when this one's has room; NULL */
     struct exec *held;  /* its next question is an EXEC_INPUT, which waits for this one's; NULL */
@@ -137,3 +138,8 @@ bool exec_client_take(struct execs *x, struct exec_client *c, const struct exec_
 /* Whom INPUT and kin are for, or NULL. */
 struct exec *exec_client_target(struct execs *x, const struct exec_client *c,
                                 const struct exec_packet *p);
+
+/* ---- exec_usage.c ---- */
+
+/* An EXEC_USAGE: 0, it will be answered; or a positive errno. */
+int exec_usage_ask(struct execs *x, struct exec_client *c);

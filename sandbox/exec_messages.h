@@ -66,6 +66,18 @@ enum exec_type {
     EXEC_OUTPUT_END, /* flags: EXEC_OUT, EXEC_ERR or both: nobody wants to read them any more, so
                         that writing there fails as to a pipe without a reader; a terminal hangs up.
                         EBUSY: somebody else is attached */
+    EXEC_USAGE,      /* what is used at this moment? One at a time. Answered by EXEC_USED when the
+                        sandbox's kernel has answered, who may not; or by EXEC_ANSWER, EAGAIN */
+    EXEC_USED,       /* text is a struct exec_usage */
+};
+
+/* As the sandbox's kernel says, which its programs may have taken over. */
+struct exec_usage {
+    uint64_t disk_bytes, inodes;
+    uint64_t received_bytes, sent_bytes; /* over the network, in both directions */
+    uint64_t written_bytes;              /* by programs, to whatever */
+    int64_t cpu_ns, wall_ns;             /* of programs, also of those that have ended; age */
+    uint32_t processes, threads;
 };
 
 /* INPUT, INPUT_END, SIGNAL, WINDOW and OUTPUT_END are for the connection's own program, or for that

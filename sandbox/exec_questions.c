@@ -208,6 +208,7 @@ static bool end_sandbox(struct execs *x, struct exec_client *c, const struct exe
 
 bool exec_client_take(struct execs *x, struct exec_client *c, const struct exec_message *m, int fd)
 {
+    int error;
     switch (m->packet.type) {
     case EXEC_START:
         return start(x, c, m, fd);
@@ -231,6 +232,9 @@ bool exec_client_take(struct execs *x, struct exec_client *c, const struct exec_
     case EXEC_WATCH:
         c->is_watching = true;
         return answer(x, c, m, 0, "");
+    case EXEC_USAGE:
+        error = exec_usage_ask(x, c);
+        return error == 0 || answer(x, c, m, error, "the sandbox's kernel is busy; try again");
     default:
         return false;
     }

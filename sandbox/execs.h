@@ -14,6 +14,7 @@
  *   exec.c     one program: its streams, its time, its end
  *   execs.c    the programs of a sandbox, and those who are attached
  *   exec_questions.c   what is asked
+ *   exec_usage.c   what the sandbox uses
  */
 #pragma once
 
@@ -47,6 +48,8 @@ struct execs {
     bool is_deaf;             /* no descriptor is left for who connects */
     bool has_closed;          /* ... since when perhaps one is */
     uint64_t delivered_bytes; /* to all who are attached */
+    int32_t usage_asked;      /* number of the CONTROL_USAGE that is under way; 0 */
+    int32_t last_usage;
 };
 
 void execs_init(struct execs *x);
@@ -63,6 +66,9 @@ void execs_step(struct execs *x);
 
 /* A CONTROL_EXEC_STARTED, _FAILED or _ENDED. */
 void execs_take(struct execs *x, const struct control_packet *p, const char *text);
+
+/* A CONTROL_USED. */
+void execs_take_usage(struct execs *x, const struct control_packet *p, const char *text);
 
 /* The kernel is there (CONTROL_READY). */
 void execs_ready(struct execs *x);

@@ -128,6 +128,9 @@ static void on_packet(struct run *r, const struct control_packet *p, const char 
     case CONTROL_PORT_LISTED:
         ports_take(&r->ports, p, text);
         break;
+    case CONTROL_USED:
+        execs_take_usage(&r->execs, p, text);
+        break;
     case CONTROL_OVER:
         if (!r->has_outcome && r->spec->waits)
             note_over(r, p);
@@ -139,6 +142,12 @@ static void on_packet(struct run *r, const struct control_packet *p, const char 
     default:
         break;
     }
+}
+
+/* What is in it is no text; and who gets it looks for nothing in it but numbers and names. */
+static bool is_binary(const struct control_packet *p)
+{
+    return p->type == CONTROL_COPIED || p->type == CONTROL_PORT_LISTED || p->type == CONTROL_USED;
 }
 
 /* Everything in a packet is checked: a guest may have taken over the kernel process. */
@@ -164,7 +173,7 @@ void run_read_control(struct run *r)
             continue;
         size_t size = u.packet.text_size;
         const char *text = u.bytes + sizeof(u.packet);
-        if (u.packet.type != CONTROL_COPIED && u.packet.type != CONTROL_PORT_LISTED)
+        if (!is_binary(&u.packet))
             text = scrubber_replace(r->scrubber, text, &size);
         u.packet.text_size = (uint32_t)size;
         on_packet(r, &u.packet, text);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sandbox/usage.h"
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -68,19 +69,35 @@ static bool append(struct pids *p, pid_t pid)
     return p->count < PROCESSES_MAX;
 }
 
-/* The children that any thread of a process has made: each file lists one thread's. */
-static bool append_children(struct pids *p, pid_t pid)
+/* Those that one thread has made. */
+static bool append_children_of(struct pids *p, pid_t pid, pid_t thread)
 {
     char path[64];
     int child;
     bool room = true;
-    snprintf(path, sizeof(path), "/proc/%d/task/%d/children", pid, pid);
+    snprintf(path, sizeof(path), "/proc/%d/task/%d/children", pid, thread);
     FILE *f = fopen(path, "re");
     if (!f)
         return true;
     while (room && fscanf(f, "%d", &child) == 1)
         room = append(p, child);
     fclose(f);
+    return room;
+}
+
+/* Those that any thread of a process has made, and whose parent it so is. */
+static bool append_children(struct pids *p, pid_t pid)
+{
+    char path[64];
+    bool room = true;
+    const struct dirent *entry;
+    snprintf(path, sizeof(path), "/proc/%d/task", pid);
+    DIR *threads = opendir(path);
+    while (threads && room && (entry = readdir(threads)))
+        if (entry->d_name[0] != '.')
+            room = append_children_of(p, pid, (pid_t)strtol(entry->d_name, NULL, 10));
+    if (threads)
+        closedir(threads);
     return room;
 }
 
@@ -104,6 +121,7 @@ int usage_read(const struct record *r, struct sandbox_usage *ret)
     struct pids pids = {0};
     if (r->pid <= 0 || !add_process(&u, r->pid, false))
         return -ESRCH;
+    u.kernel_cpu_ns = u.cpu_ns;
     bool room = append_children(&pids, r->pid);
     size_t inits = pids.count;
     for (size_t i = 0; room && i < pids.count; i++) {

@@ -13,6 +13,7 @@ struct sandbox_usage {
     bool is_memory_estimated;    /* the private memory of the processes, without files in memory */
     unsigned processes, threads; /* of programs: without the kernel and the init */
     int64_t cpu_ns;              /* of those that live, and of the kernel */
+    int64_t kernel_cpu_ns;       /* of that: the kernel's */
     uint64_t oom_kills;
 };
 

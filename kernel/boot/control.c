@@ -6,6 +6,7 @@
 #include "kernel/boot/files/files.h"
 #include "kernel/boot/loop.h"
 #include "kernel/boot/ports.h"
+#include "kernel/boot/usage.h"
 #include "kernel/core/kernel.h"
 #include "kernel/core/timer.h"
 #include "kernel/core/traffic.h"
@@ -164,7 +165,7 @@ void control_send(enum control_type type, int32_t value, const char *text, size_
     control_send_packet(&p, text);
 }
 
-static void fill_totals(struct control_packet *p)
+void control_fill_totals(struct control_packet *p)
 {
     struct account_totals totals = account_totals_with_living();
     p->wall_ns = clock_monotonic_ns() - kernel.boot_monotonic_ns;
@@ -178,7 +179,7 @@ void control_send_exit(const struct process *ended)
 {
     struct control_packet p = {
         .type = CONTROL_EXITED, .value = ended->wait_status, .reason = ended->end_reason};
-    fill_totals(&p);
+    control_fill_totals(&p);
     control_send_packet(&p, NULL);
 }
 
@@ -186,7 +187,7 @@ void control_send_exit(const struct process *ended)
 static void send_totals(void)
 {
     struct control_packet p = {.type = CONTROL_TOTALS};
-    fill_totals(&p);
+    control_fill_totals(&p);
     control_send_packet(&p, NULL);
 }
 
@@ -197,7 +198,7 @@ void control_send_over(enum control_reason reason)
     if (is_told)
         return;
     is_told = true;
-    fill_totals(&p);
+    control_fill_totals(&p);
     control_send_packet(&p, NULL);
 }
 
@@ -289,6 +290,9 @@ static void take_packet(const struct control_packet *p, const char *text, struct
         break;
     case CONTROL_PORT_LIST:
         ports_list(p);
+        break;
+    case CONTROL_USAGE:
+        usage_tell(p);
         break;
     }
 }

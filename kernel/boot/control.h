@@ -38,6 +38,9 @@ struct tty;
  */
 extern void (*control_exec)(const struct control_packet *p, struct hostfd *fds, size_t count);
 
+/* What has been used so far: the fields of the packet that are about it. */
+void control_fill_totals(struct control_packet *p);
+
 /* CONTROL_OVER, the first time. */
 void control_send_over(enum control_reason reason);
 

@@ -5,6 +5,7 @@
 #include "kernel/core/kernel.h"
 #include "kernel/core/limits.h"
 #include "kernel/core/timer.h"
+#include "kernel/core/traffic.h"
 #include "kernel/net/gateway.h"
 
 #define KEPT_MAX       8 /* datagrams of a peer that is ASKED, */
@@ -166,10 +167,12 @@ static void receive(struct udp_peer *p)
         if (n < 0 && (errno == EAGAIN || errno == EINTR))
             return;
         p->used_ns = clock_monotonic_ns();
-        if (n < 0)
+        if (n < 0) {
             udp_tell_error(&p->owner->inet, &p->remote, errno);
-        else
-            take_datagram(p, (size_t)n);
+            continue;
+        }
+        traffic.received_bytes += (size_t)n;
+        take_datagram(p, (size_t)n);
     }
 }
 
@@ -216,6 +219,7 @@ static int send_now(struct udp_peer *p, const struct message *m)
     p->used_ns = clock_monotonic_ns();
     if (n >= 0) {
         p->tx += (size_t)n;
+        traffic.sent_bytes += (size_t)n;
         return 0;
     }
     /* The gateway has cut it, and is about to say so. */

@@ -202,8 +202,9 @@ static int wire_shutdown(struct socket *s, unsigned how)
     return 0;
 }
 
-static void note_bytes(const struct wire *w, size_t size)
+static void note_bytes(const struct wire *w, size_t size, uint64_t *sum)
 {
+    *sum += size;
     if (w->is_asked)
         traffic.stream_bytes += size;
 }
@@ -259,7 +260,7 @@ static ssize_t wire_send(struct socket *s, struct uio *u, int flags, struct send
     /* A pair that is shut down is always writable; DIRECT wakes who waits. */
     if (u->left > 0 && !w->is_stopped)
         arm(w, EPOLLOUT);
-    note_bytes(w, (size_t)sent);
+    note_bytes(w, (size_t)sent, &traffic.sent_bytes);
     if (sent > 0 || n == 0)
         return sent;
     if (n == -EAGAIN)
@@ -330,7 +331,8 @@ static ssize_t wire_receive(struct socket *s, struct uio *u, int flags, struct r
         w->owner->fin_received = true;
     if (n <= 0)
         return n < 0 ? -errno : 0;
-    note_bytes(w, (size_t)n);
+    if (!(flags & MSG_PEEK))
+        note_bytes(w, (size_t)n, &traffic.received_bytes);
     r->stop = (flags & (MSG_PEEK | MSG_TRUNC)) != 0;
     if ((size_t)n < size)
         arm(w, EPOLLIN | EPOLLRDHUP);

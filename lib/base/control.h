@@ -116,6 +116,11 @@ enum control_type {
     CONTROL_PORT_LISTED,   /* of a PORT_LIST: text are records, struct ports_listener of
                               lib/base/ports.h, in the order of their making; status is 1 when some
                               are left out */
+    /* starter -> kernel */
+    CONTROL_USAGE, /* what is used at this moment? value is a number, likewise */
+    /* kernel -> starter */
+    CONTROL_USED, /* of a USAGE: wall_ns, user_ns, system_ns, peak_memory_bytes and written_bytes
+                     are set; text is a struct control_used */
 };
 
 /* Programs at once that came by CONTROL_EXEC. */
@@ -146,6 +151,13 @@ enum control_reason {
                         programs used less than a hundredth of one processor */
 };
 #define CONTROL_REASON_MASK 0xffu
+
+/* What the kernel alone knows. */
+struct control_used {
+    uint64_t disk_bytes, inodes;         /* of what disk_bytes and inodes of the specification limit */
+    uint64_t received_bytes, sent_bytes; /* by connections and datagrams from and to the outside */
+    uint32_t processes, threads;         /* of programs: without the init */
+};
 
 struct control_packet {
     uint32_t type;

@@ -6,6 +6,7 @@ import ctypes as c
 import errno
 import os
 import re
+import signal
 import select
 import shutil
 import subprocess
@@ -24,6 +25,7 @@ NAME, COMMAND, EGRESS = range(3)
 STATE, CAUSE, WORDS = range(3, 6)
 ENDED_MS, STATUS, WALL_NS = range(13, 16)
 KERNEL_PID, STARTER_PID, CREATED_MS, MEMORY_BYTES, PEAK, PROCESSES, THREADS, CPU_NS, MEMORY_LIMIT = range(9)
+DISK_BYTES = 16
 
 
 def is_sanitized():
@@ -236,6 +238,22 @@ class Create(Api):
         self.assertEqual(self.lib.glovebox_info_text(info, 1000), b"")
         self.assertGreater(number(info, KERNEL_PID), 1)
         self.assertLess(abs(number(info, CREATED_MS) - time.time() * 1000), 60000)
+
+    def test_what_its_kernel_counts(self):
+        name = self.create()
+        self.run_in(name, "sh", "-c", "head -c 1000000 /dev/zero >/tmp/x")
+        info = self.object("inspect", name, free="info_free")
+        number = self.lib.glovebox_info_number
+        self.assertGreaterEqual(number(info, DISK_BYTES), 1000000)
+        self.assertGreater(number(info, DISK_BYTES + 1), 0)
+        self.assertEqual([number(info, DISK_BYTES + i) for i in (2, 3)], [0, 0])
+        self.assertGreaterEqual(number(info, DISK_BYTES + 4), 1000000)
+        os.kill(number(info, KERNEL_PID), signal.SIGSTOP)
+        try:
+            stopped = self.object("inspect", name, free="info_free")
+            self.assertEqual([number(stopped, DISK_BYTES + i) for i in range(5)], [-1] * 5)
+        finally:
+            os.kill(number(info, KERNEL_PID), signal.SIGCONT)
 
     def test_refused(self):
         out = c.create_string_buffer(b"as it was", 64)

@@ -7,6 +7,7 @@
 #include "kernel/boot/files/files.h"
 #include "kernel/boot/loop.h"
 #include "kernel/boot/ports.h"
+#include "kernel/boot/usage.h"
 #include "kernel/core/kernel.h"
 #include "kernel/core/timer.h"
 #include "kernel/core/traffic.h"
@@ -48,6 +49,10 @@ void ports_cut(const struct control_packet *p _unused_)
 }
 
 void ports_list(const struct control_packet *p _unused_)
+{
+}
+
+void usage_tell(const struct control_packet *p _unused_)
 {
 }
 

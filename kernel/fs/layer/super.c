@@ -56,6 +56,11 @@ static int layer_statfs(struct super *s, struct statfs *ret)
     return 0;
 }
 
+const struct storage_budget *layer_budget(const struct super *layer)
+{
+    return ((const struct layer *)layer->private)->account.budget;
+}
+
 void layer_set_appendix(struct super *s, const struct layer_appendix *appendix)
 {
     ((struct layer *)s->private)->appendix = appendix;
