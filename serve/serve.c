@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "serve/serve_parts.h"
 
+#include "lib/text/shown.h"
 #include "sandbox/registry.h"
 #include "sandbox/socket_file.h"
 #include "sandbox/usage.h"
@@ -22,9 +23,10 @@ struct loop {
     struct jobs jobs;
     struct registry registry;
     int signals;
-    bool is_ready; /* once: the person was told */
-    bool is_wrong; /* the server has said what it can't */
-    bool is_deaf;  /* it takes no answers */
+    bool is_ready;     /* once: the person was told */
+    bool is_wrong;     /* the server has said what it can't */
+    bool is_deaf;      /* it takes no answers */
+    char failure[512]; /* why it ends, in its own words; safe to show */
     int64_t failures_ns[FAILURES_MAX];
 };
 
@@ -168,6 +170,9 @@ static void take_message(struct loop *l)
     case LAUNCH_READY:
         be_ready(l, p);
         break;
+    case LAUNCH_FAILED:
+        text_line(message.data, p->data_size, l->failure, sizeof(l->failure));
+        break;
     case LAUNCH_CREATE:
     case LAUNCH_POLICY:
         add_job(l, p);
@@ -187,7 +192,9 @@ static void take_message(struct loop *l)
 
 static void describe_end(const struct loop *l, int status, char *text, size_t size)
 {
-    if (l->is_wrong)
+    if (l->failure[0])
+        snprintf(text, size, "%s", l->failure);
+    else if (l->is_wrong)
         snprintf(text, size, "it asked for what it may not");
     else if (l->is_deaf)
         snprintf(text, size, "it took no answers");
@@ -210,12 +217,16 @@ static bool note_failure(struct loop *l)
 
 static int on_server_ended(struct loop *l, struct sandbox_error *e)
 {
-    char why[160], line[256];
+    char why[512], line[640];
     describe_end(l, server_child_end(&l->server), why, sizeof(why));
     jobs_forget(&l->jobs);
+    bool has_said = l->failure[0];
     l->is_wrong = l->is_deaf = false;
+    l->failure[0] = '\0';
     if (!l->is_ready)
-        return sandbox_error_set(e, -EPIPE, "serve: the server could not start: %s", why);
+        return sandbox_error_set(e, -EPIPE, "serve: %s%s", why,
+                                 has_said ? ""
+                                          : ", so the server can't start; see glovebox doctor");
     if (!note_failure(l))
         return sandbox_error_set(e, -EPIPE, "serve: the server fails again and again: %s", why);
     snprintf(line, sizeof(line), "serve: the server failed: %s; it is started again", why);

@@ -439,7 +439,7 @@ static void sweep(struct timer *t)
 
 /* ---- accepting ---- */
 
-/* The one that has been idle longest gives its place to a new one. */
+/* The one that has been without a whole request for longest gives its place to a new one. */
 static bool make_place(void)
 {
     struct connection *c, *oldest = NULL;
@@ -447,8 +447,7 @@ static bool make_place(void)
         return true;
     list_for_each(c, &all, all)
     {
-        bool is_idle = c->phase == PHASE_LINGER ||
-                       (c->phase == PHASE_HEAD && !http_request_has_begun(&c->parser));
+        bool is_idle = c->phase == PHASE_LINGER || c->phase == PHASE_HEAD;
         if (is_idle && (!oldest || c->since_ns < oldest->since_ns))
             oldest = c;
     }

@@ -141,6 +141,11 @@ void launcher_ready(const char *key)
         server_fail("the launcher: %s", strerror(-r));
 }
 
+bool launcher_failed(const char *why)
+{
+    return send_message(LAUNCH_FAILED, 0, 0, why, strlen(why)) == 0;
+}
+
 int launcher_ask(struct ask *a, enum launch_type type, uint32_t kind, const void *data,
                  size_t data_size)
 {

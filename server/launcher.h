@@ -25,6 +25,9 @@ int launcher_start(char **ret_key);
 /* Tells that requests are taken, and which key was made (or NULL). */
 void launcher_ready(const char *key);
 
+/* Tells why the server ends. False: it can't be told. */
+bool launcher_failed(const char *why);
+
 /*
  * Asks. -EAGAIN: too much is asked at once; -ENOBUFS. data_size is at most LAUNCH_DATA_MAX.
  */

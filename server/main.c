@@ -53,10 +53,15 @@ void server_say(const char *format, ...)
 
 void server_fail(const char *format, ...)
 {
+    char why[512];
     va_list args;
     va_start(args, format);
-    say(format, args);
+    vsnprintf(why, sizeof(why), format, args);
     va_end(args);
+    if (!launcher_failed(why))
+        server_say("%s", why);
+    else
+        log_say(why);
     log_flush();
     _exit(1);
 }
@@ -147,12 +152,13 @@ int main(int argc, char **argv)
     if (r == -EINVAL)
         server_fail("the given API key is none; it is e2b_ and 40 of 0-9 a-f");
     if (r < 0)
-        server_fail("the keys can't be read or written: %s", strerror(-r));
+        server_fail("the keys can't be read or written: %s; see the state folder", strerror(-r));
     explicit_bzero(given, strlen(given));
     free(given);
     r = boxes_recover();
     if (r < 0)
-        server_fail("the records of sandboxes can't be read: %s", strerror(-r));
+        server_fail("the records of sandboxes can't be read: %s; see the state folder",
+                    strerror(-r));
     measure_start();
     accept_clients(count);
     launcher_ready(made);

@@ -14,6 +14,8 @@
  *                    makes one when it has none
  *   READY text       server: takes requests; the key that it has just made, or nothing
  *
+ *   FAILED text      server: it ends, and why: a sentence
+ *
  *   CREATE id, spec  server: start a sandbox, as the records say
  *   CREATED id       launcher: it runs; or error, and a sentence
  *   POLICY id, spec  server: another policy for a sandbox that has one; of the records name
@@ -69,6 +71,7 @@ enum launch_type {
     LAUNCH_POLICY_SET,
     /* server -> launcher */
     LAUNCH_READY,
+    LAUNCH_FAILED,
     LAUNCH_CREATE,
     LAUNCH_OPEN,
     LAUNCH_USAGE,
