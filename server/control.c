@@ -20,7 +20,6 @@ static const char no_template[] =
 static const char no_volume[] = "volumes are not offered yet; write files to the sandbox instead";
 static const char no_secret[] =
     "secrets are not offered yet; glovebox run --secret has them for single programs";
-static const char no_log[] = "logs are not offered yet; read a command's output as it comes";
 
 static void answer_health(struct request *r)
 {
@@ -72,6 +71,9 @@ static const struct control_route {
     {"PATCH", "/api-keys/*", &control_rename_key, NULL},
     {"DELETE", "/api-keys/*", &control_revoke_key, NULL},
     {"GET", "/audit", &control_audit, NULL},
+    {"GET", "/events", &control_stream_events, NULL},
+    {"GET", "/events/sandboxes", &control_list_events, NULL},
+    {"GET", "/events/sandboxes/*", &control_list_events, NULL},
     {"GET", "/sandboxes/metrics", NULL, "ask for each sandbox: /sandboxes/ID/metrics"},
     {"GET", "/sandboxes/*", &control_get, NULL},
     {"DELETE", "/sandboxes/*", &control_delete, NULL},
@@ -86,8 +88,8 @@ static const struct control_route {
     {"POST", "/sandboxes/*/fork", NULL, "forks are not offered yet; create a new sandbox"},
     {"POST", "/v2/sandboxes/*/fork", NULL, "forks are not offered yet; create a new sandbox"},
     {"POST", "/sandboxes/*/snapshots", NULL, no_snapshot},
-    {"GET", "/sandboxes/*/logs", NULL, no_log},
-    {"GET", "/v2/sandboxes/*/logs", NULL, no_log},
+    {"GET", "/sandboxes/*/logs", &control_logs, NULL},
+    {"GET", "/v2/sandboxes/*/logs", &control_logs, NULL},
     {NULL, "/snapshots", NULL, no_snapshot},
     {NULL, "/templates", NULL, no_template},
     {NULL, "/v2/templates", NULL, no_template},

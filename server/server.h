@@ -16,6 +16,7 @@
  *   log.c            a line for each request
  *   openapi.json     what is served, for others to read
  *   boxes.c          the sandboxes, in memory and on disk
+ *   events.c         what has happened to them
  *   keys.c           API keys
  *   launcher.c       questions to the launcher
  *   seal.c           what this process gives up
