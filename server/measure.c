@@ -40,7 +40,8 @@ static const struct measure *last_of(const struct box *b)
 static double used_since(const struct measure *before, const struct measure *now)
 {
     int64_t ms = before ? now->at_ms - before->at_ms : 0;
-    int64_t used_ns = before ? now->usage.cpu_ns - before->usage.cpu_ns : 0;
+    bool is_known = before && before->usage.cpu_ns >= 0 && now->usage.cpu_ns >= 0;
+    int64_t used_ns = is_known ? now->usage.cpu_ns - before->usage.cpu_ns : 0;
     return ms > 0 && used_ns > 0 ? 100.0 * (double)used_ns / (double)(ms * NSEC_PER_MSEC) : 0;
 }
 
@@ -52,7 +53,11 @@ static void keep(struct box *b, const struct launch_usage *usage)
     struct measures *m = b->measures;
     if (!m)
         return;
-    now.cpu_used_pct = used_since(last_of(b), &now);
+    const struct measure *before = last_of(b);
+    now.cpu_used_pct = used_since(before, &now);
+    /* Nobody says: as far as it was known. */
+    if (now.usage.disk_bytes == LAUNCH_NOT_KNOWN)
+        now.usage.disk_bytes = before ? before->usage.disk_bytes : 0;
     m->items[m->next] = now;
     m->next = (m->next + 1) % MEASURES_MAX;
     m->count = MIN(m->count + 1, (size_t)MEASURES_MAX);

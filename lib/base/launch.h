@@ -103,12 +103,15 @@ struct launch_message {
     char data[LAUNCH_DATA_MAX];
 };
 
+/* disk_bytes that a sandbox's kernel did not say. */
+#define LAUNCH_NOT_KNOWN UINT64_MAX
+
 /* A sandbox at this moment. */
 struct launch_usage {
     uint64_t memory_bytes, memory_limit_bytes;
     uint64_t memory_cache_bytes; /* of memory_bytes: files' */
     uint64_t disk_bytes, disk_limit_bytes;
-    int64_t cpu_ns; /* of all its processes, since its start */
+    int64_t cpu_ns; /* of all its processes, since its start; -1: its kernel did not say */
     uint64_t cpu_thousandths;
 };
 
