@@ -8,6 +8,7 @@
 #include "server/keys.h"
 #include "server/limits.h"
 #include "server/measure.h"
+#include "server/metrics.h"
 #include "server/request.h"
 #include "server/server.h"
 
@@ -116,7 +117,10 @@ static void is_over(struct box *b, const char *cause, const char *words)
     note(b, "ended");
     if (!strcmp(cause, "lifetime"))
         cause = causes[BOX_TIMEOUT];
-    events_tell_killed(b, b->cause ? causes[b->cause] : cause, b->cause ? "" : words);
+    cause = b->cause ? causes[b->cause] : cause;
+    if (b->state != BOX_STARTING)
+        metrics_count_end(cause);
+    events_tell_killed(b, cause, b->cause ? "" : words);
     if (db_run(server.db, "DELETE FROM sandboxes WHERE id = ?", "s", b->id) < 0)
         server_say("sandbox %s: its record can't be removed; it will be at the next start", b->id);
     if (b->started)

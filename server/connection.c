@@ -4,6 +4,7 @@
 #include "server/certificate.h"
 #include "server/connection_parts.h"
 #include "server/log.h"
+#include "server/metrics.h"
 #include "server/server.h"
 #include "server/wire.h"
 
@@ -73,6 +74,11 @@ static void tell(struct connection *c)
         return;
     connection_name_request(c, id);
     name_client(c, client, sizeof(client));
+    int64_t took_ns = head ? server_now_ns() - c->began_ns : 0;
+    if (c->is_stream)
+        metrics_count_stream(-1);
+    metrics_count_request(head ? head->method : NULL, c->request.route, c->status, took_ns,
+                          c->sent_bytes, c->is_stream);
     log_request(&(struct log_entry){
         .began_ms = head ? c->began_ms : server_wall_ms(),
         .request = id,
@@ -83,7 +89,7 @@ static void tell(struct connection *c)
         .path = head ? head->path : NULL,
         .status = c->status,
         .bytes = c->sent_bytes,
-        .took_ns = head ? server_now_ns() - c->began_ns : 0,
+        .took_ns = took_ns,
         .is_cut = !c->has_ended || connection_waiting(c) > 0,
     });
 }
@@ -110,6 +116,8 @@ static void release(struct watch *w)
 
 static void destroy(struct connection *c)
 {
+    if (wire_is_shaking_hands(c) || wire_has_failed(c))
+        metrics_count_bad_handshake();
     tell(c);
     finish_request(c);
     list_remove(&c->all);

@@ -80,8 +80,7 @@ static void create(struct request *r, const json_t *message)
         interpreter_fail(r, 400, "%s: give it as text", wrong);
         return;
     }
-    const struct language *l =
-        language_find(language ? json_string_value(language) : "python");
+    const struct language *l = language_find(language ? json_string_value(language) : "python");
     if (!l) {
         interpreter_fail(r, 400, INTERPRETER_NO_LANGUAGE, json_string_value(language));
         return;
@@ -225,10 +224,12 @@ const struct handler *interpreter_find(struct request *r, struct box *b)
     const struct interpreter_route *route = find_route(r);
     if (!route)
         return NULL;
+    r->route = route->path;
     /* Whoever sends a token means this sandbox by it. */
     if ((route->needs_token && !token) || (token && !text_equal_secretly(token, b->token))) {
-        interpreter_fail(r, 401, "the sandbox's access token is missing or wrong; send the one "
-                                 "that its creation was answered with in X-Access-Token");
+        interpreter_fail(r, 401,
+                         "the sandbox's access token is missing or wrong; send the one "
+                         "that its creation was answered with in X-Access-Token");
         return NULL;
     }
     r->box = b;

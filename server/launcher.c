@@ -112,7 +112,7 @@ static int send_message(enum launch_type type, uint64_t id, uint32_t kind, const
     return sendmsg(channel.fd, &m, MSG_NOSIGNAL | MSG_DONTWAIT) < 0 ? -errno : 0;
 }
 
-int launcher_start(char **ret_key)
+int launcher_start(char **ret_key, uint64_t *ret_starts)
 {
     int fd;
     channel = (struct watch){.fd = LAUNCH_CHANNEL_FD, .ready = on_channel};
@@ -129,6 +129,7 @@ int launcher_start(char **ret_key)
     }
     if (message.packet.type != LAUNCH_KEY)
         return -EPROTO;
+    *ret_starts = message.packet.id;
     *ret_key = strndup(message.data, message.packet.data_size);
     explicit_bzero(&message, sizeof(message));
     return *ret_key ? watch_for(&channel, EPOLLIN) : -ENOMEM;

@@ -17,6 +17,7 @@
 #include "server/launcher.h"
 #include "server/log.h"
 #include "server/loop.h"
+#include "server/metrics.h"
 #include "server/measure.h"
 #include "server/schema.h"
 #include "server/seal.h"
@@ -97,6 +98,7 @@ static void open_records(void)
 /* What is needed only at the start, and by the host's leave. */
 static void begin(char **ret_key)
 {
+    uint64_t starts = 0;
     const char *what;
     signal(SIGPIPE, SIG_IGN);
     json_start();
@@ -106,7 +108,8 @@ static void begin(char **ret_key)
     if (r == 0)
         r = loop_start();
     if (r == 0)
-        r = launcher_start(ret_key);
+        r = launcher_start(ret_key, &starts);
+    metrics_start(starts);
     if (r < 0)
         server_fail("start: %s; free memory and try again", strerror(-r));
     r = server_enter(&what);

@@ -13,7 +13,7 @@
  *   control*.c       the control plane: /sandboxes and what is beside it
  *   envd*.c          port 49983 of a sandbox: processes, files
  *   interpreter*.c   port 49999 of a sandbox: cells of code
- *   log.c            a line for each request
+ *   log.c            a line for each request; metrics.c: how many there were
  *   openapi.json     what is served, for others to read
  *   boxes.c          the sandboxes, in memory and on disk
  *   events.c         what has happened to them
@@ -36,7 +36,6 @@ struct server {
     bool allows_egress; /* of sandboxes whose creator says nothing of the network */
     int64_t memory_mb, cpus_thousandths, disk_mb; /* the limits of each sandbox; 0: none */
     int64_t started_ms;                           /* server_wall_ms() */
-    uint64_t requests, failures;                  /* answered; of them with 5xx */
 };
 
 extern struct server server;

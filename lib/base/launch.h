@@ -10,8 +10,8 @@
  *                    requests are logged from now on
  *   TLS pem, key     launcher, likewise: what new connections of clients are encrypted with; a
  *                    NUL stands between the two
- *   KEY text         launcher, first: the API key that is to be valid, or nothing: the server
- *                    makes one when it has none
+ *   KEY id, text     launcher, first: the API key that is to be valid, or nothing: the server
+ *                    makes one when it has none. id: how many servers there were before
  *   READY text       server: takes requests; the key that it has just made, or nothing
  *
  *   FAILED text      server: it ends, and why: a sentence
