@@ -22,7 +22,7 @@ struct serve_options {
     const char *listens[LAUNCH_LISTENERS_MAX];
     size_t listen_count;
     const char *state, *key_file, *domain, *log_file, *tls_certificate, *tls_key;
-    bool allows_egress, allows_plain, logs_text;
+    bool allows_egress, has_public_ports, allows_plain, logs_text;
 };
 
 #define OPTIONS(target) ((struct serve_options *)(target))
@@ -66,6 +66,14 @@ static int take_egress(void *target, const char *value, struct sandbox_error *e)
     if (strcmp(value, "allow") != 0 && strcmp(value, "deny") != 0)
         return sandbox_error_set(e, -EINVAL, "neither allow nor deny; give one of them");
     OPTIONS(target)->allows_egress = !strcmp(value, "allow");
+    return 0;
+}
+
+static int take_ports(void *target, const char *value, struct sandbox_error *e)
+{
+    if (strcmp(value, "public") != 0 && strcmp(value, "private") != 0)
+        return sandbox_error_set(e, -EINVAL, "neither public nor private; give one of them");
+    OPTIONS(target)->has_public_ports = !strcmp(value, "public");
     return 0;
 }
 
@@ -121,6 +129,11 @@ static const struct cli_option serve_table[] = {
      "what sandboxes may reach whose creator says nothing\n"
      "of the network (default: deny)",
      take_egress},
+    {"default-ports", 0, "private|public",
+     "who may connect to ports of sandboxes whose creator\n"
+     "says nothing of that: who has the sandbox's traffic\n"
+     "token, or who knows its id (default: private)",
+     take_ports},
     {"domain", 0, "NAME[:PORT]", "tell clients that sandboxes are reached at ...-ID.NAME",
      take_domain},
     {"tls-cert", 0, "FILE", "with the certificate that clients are shown, and its chain",
@@ -276,6 +289,7 @@ static int serve(struct serve_options *o, struct sandbox_error *e)
                       .allows_egress = o->allows_egress,
                       .tls_certificate = o->tls_certificate,
                       .tls_key = o->tls_key,
+                      .has_public_ports = o->has_public_ports,
                       .log_path = o->log_file,
                       .logs_text = o->logs_text,
                       .spec = &o->run.spec,

@@ -22,10 +22,11 @@
 struct serve {
     int listeners[LAUNCH_LISTENERS_MAX];
     size_t listener_count;
-    int state;          /* the state folder */
-    const char *domain; /* that clients are told; NULL */
-    const char *key;    /* that is to be valid; NULL: the server makes one when it has none */
-    bool allows_egress; /* of sandboxes whose creator says nothing of the network */
+    int state;             /* the state folder */
+    const char *domain;    /* that clients are told; NULL */
+    const char *key;       /* that is to be valid; NULL: the server makes one when it has none */
+    bool allows_egress;    /* of sandboxes whose creator says nothing of the network */
+    bool has_public_ports; /* likewise: whoever knows the id may connect */
     const char *tls_certificate, *tls_key; /* files, in PEM; NULL: no TLS */
     const char *log_path;      /* where requests are logged, "-": standard error; NULL: nowhere */
     bool logs_text;            /* in place of JSON */

@@ -66,9 +66,8 @@ static int run_child(const struct serve *s, struct child *c, struct server_child
 
 static int send_key(const struct server_child *c, const char *key)
 {
-    static uint64_t starts;
-    const struct launch_packet p = {
-        .type = LAUNCH_KEY, .id = starts++, .data_size = key ? (uint32_t)strlen(key) : 0};
+    const struct launch_packet p = {.type = LAUNCH_KEY,
+                                    .data_size = key ? (uint32_t)strlen(key) : 0};
     return server_child_send(c, &p, key, -1);
 }
 
@@ -78,9 +77,15 @@ int server_child_start(const struct serve *s, struct server_child *ret, struct s
     char count[16];
     char memory[24], cpus[24], disk[24];
     const uint64_t *limits = s->spec->limits.value;
-    const char *arguments[] = {
-        "glovebox-server", count, s->allows_egress ? "allow" : "deny", memory, cpus, disk,
-        s->domain,         NULL};
+    const char *arguments[] = {"glovebox-server",
+                               count,
+                               s->allows_egress ? "allow" : "deny",
+                               s->has_public_ports ? "public" : "private",
+                               memory,
+                               cpus,
+                               disk,
+                               s->domain,
+                               NULL};
     struct child c = {.arguments = arguments, .uid = geteuid(), .gid = getegid()};
     snprintf(count, sizeof(count), "%zu", s->listener_count);
     snprintf(memory, sizeof(memory), "%" PRIu64, limits[LIMIT_MEMORY] >> 20);

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "server/connection_parts.h"
 #include "server/json.h"
-#include "server/metrics.h"
 #include "server/server.h"
 
 #include <stdio.h>
@@ -52,7 +51,7 @@ void answer_forget(struct connection *c)
         free((char *)c->fields[i].value);
     c->field_count = 0;
     c->has_begun = c->has_ended = c->is_head_only = c->is_chunked = c->is_stream = false;
-    c->rests = c->is_paused = false;
+    c->rests = c->is_paused = c->is_broken = false;
     c->length_left = c->sent_bytes = c->number = 0;
     c->status = 0;
     buf_done(&c->request.body);
@@ -96,6 +95,13 @@ static struct http_framing choose_framing(struct connection *c, unsigned status,
     return (struct http_framing){.kind = is_old ? HTTP_BODY_CLOSE : HTTP_BODY_CHUNKED};
 }
 
+static void count(unsigned status)
+{
+    server.requests++;
+    if (status >= 500)
+        server.failures++;
+}
+
 void request_begin(struct request *r, unsigned status, const char *type, uint64_t length)
 {
     struct connection *c = connection_of(r);
@@ -125,8 +131,7 @@ void request_begin(struct request *r, unsigned status, const char *type, uint64_
     c->closes |= head.framing.kind == HTTP_BODY_CLOSE;
     if (http_response_write(&c->out, &head) < 0)
         c->is_gone = true;
-    if (c->is_stream)
-        metrics_count_stream(1);
+    count(status);
     connection_changed(c);
 }
 

@@ -2,13 +2,12 @@
 #include "server/boxes.h"
 
 #include "lib/db/db.h"
-#include "server/events.h"
 #include "server/interpreter.h"
 #include "server/json.h"
 #include "server/keys.h"
 #include "server/limits.h"
+#include "server/port_link.h"
 #include "server/measure.h"
-#include "server/metrics.h"
 #include "server/request.h"
 #include "server/server.h"
 
@@ -55,6 +54,7 @@ static void remove_box(struct box *b)
     launcher_forget(&b->ask);
     interpreter_free(b->interpreter);
     b->interpreter = NULL;
+    port_link_close(b);
     list_remove(&b->all);
     count--;
     link_close(&b->link, free_box);
@@ -81,6 +81,7 @@ static struct box *make_box(const struct box_wish *wish)
     b->network = json_incref(wish->network);
     b->link.watch.fd = -1;
     list_init(&b->streams);
+    list_init(&b->relays);
     list_append(&all, &b->all);
     count++;
     if (b->template)
@@ -89,13 +90,20 @@ static struct box *make_box(const struct box_wish *wish)
     return NULL;
 }
 
-static void cut_streams(struct box *b)
+static void cut_all(struct list *streams)
 {
     struct box_stream *s;
-    while ((s = list_first(&b->streams, struct box_stream, link))) {
+    while ((s = list_first(streams, struct box_stream, link))) {
         list_remove(&s->link);
         request_cut(s->request);
     }
+}
+
+static void cut_streams(struct box *b)
+{
+    cut_all(&b->streams);
+    cut_all(&b->relays);
+    port_link_close(b);
 }
 
 void box_add_stream(struct box *b, struct box_stream *s, struct request *r)
@@ -104,23 +112,22 @@ void box_add_stream(struct box *b, struct box_stream *s, struct request *r)
     list_append(&b->streams, &s->link);
 }
 
+void box_add_relay(struct box *b, struct box_stream *s, struct request *r)
+{
+    s->request = r;
+    list_append(&b->relays, &s->link);
+}
+
 void box_remove_stream(struct box_stream *s)
 {
     list_remove(&s->link);
 }
 
-/* It has ended, whatever the records say of it. cause, words: as its keeper tells. */
-static void is_over(struct box *b, const char *cause, const char *words)
+/* It has ended, whatever the records say of it. */
+static void is_over(struct box *b, const char *why)
 {
-    static const char *const causes[] = {[BOX_KILLED] = "request", [BOX_TIMEOUT] = "timeout"};
     cut_streams(b);
-    note(b, "ended");
-    if (!strcmp(cause, "lifetime"))
-        cause = causes[BOX_TIMEOUT];
-    cause = b->cause ? causes[b->cause] : cause;
-    if (b->state != BOX_STARTING)
-        metrics_count_end(cause);
-    events_tell_killed(b, cause, b->cause ? "" : words);
+    note(b, why);
     if (db_run(server.db, "DELETE FROM sandboxes WHERE id = ?", "s", b->id) < 0)
         server_say("sandbox %s: its record can't be removed; it will be at the next start", b->id);
     if (b->started)
@@ -150,17 +157,14 @@ static void set_timer(struct box *b, int64_t ms)
         server_say("sandbox %s: out of memory; its keeper ends it", b->id);
 }
 
-int box_end(struct box *b, enum box_cause cause)
+int box_end(struct box *b, const char *why)
 {
-    static const char *const words[] = {[BOX_KILLED] = "killed", [BOX_TIMEOUT] = "its time was up"};
     int r = tell_end(b);
     if (r < 0)
         return r;
     if (b->state != BOX_ENDING) {
-        note(b, words[cause]);
-        b->cause = cause;
-        db_run(server.db, "UPDATE sandboxes SET ending = ? WHERE id = ?", "is", (int64_t)cause,
-               b->id);
+        note(b, why);
+        db_run(server.db, "UPDATE sandboxes SET ending = 1 WHERE id = ?", "s", b->id);
     }
     b->state = BOX_ENDING;
     cut_streams(b);
@@ -177,7 +181,7 @@ static void on_timer(struct timer *t)
         set_timer(b, b->deadline_ms - server_wall_ms());
         return;
     }
-    if (box_end(b, b->cause ? b->cause : BOX_TIMEOUT) < 0)
+    if (box_end(b, "its time was up") < 0)
         set_timer(b, 1000);
 }
 
@@ -197,9 +201,8 @@ static void on_opened(struct link *l)
     b->timer.fire = on_timer;
     b->state = BOX_RUNNING;
     set_timer(b, b->deadline_ms - server_wall_ms());
-    events_tell_created(b);
     if (was_ending)
-        box_end(b, b->cause);
+        box_end(b, "ended again, after the server");
     measure_soon();
     if (!b->started)
         return;
@@ -212,13 +215,8 @@ static void on_opened(struct link *l)
 
 static void on_message(struct link *l, const struct exec_message *m)
 {
-    char text[300];
-    if (m->packet.type != EXEC_OVER)
-        return;
-    size_t size = MIN((size_t)m->packet.text_size, sizeof(text) - 2);
-    memcpy(text, m->text, size);
-    text[size] = text[size + 1] = '\0';
-    is_over(container_of(l, struct box, link), text, text + strlen(text) + 1);
+    if (m->packet.type == EXEC_OVER)
+        is_over(container_of(l, struct box, link), "ended");
 }
 
 /* One of the records, which an earlier server had asked for and nobody has told whether it came. */
@@ -246,7 +244,7 @@ static void on_closed(struct link *l, int error)
         return;
     /* Not reached for want of memory or descriptors: it may live, and keeps its record. */
     if (is_gone) {
-        is_over(b, "lost", "its keeper is gone");
+        is_over(b, "ended");
         return;
     }
     server_say("sandbox %s can't be reached: %s", b->id, strerror(error));
@@ -286,11 +284,11 @@ static int record(const struct box *b)
         return -ENOMEM;
     return db_run(server.db,
                   "INSERT INTO sandboxes (id, key, token, started_ms, deadline_ms, template, "
-                  "metadata, env, network, internet, memory_mb, cpus_thousandths) VALUES "
-                  "(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-                  "sisiissssiii", b->id, b->key, b->token, b->started_ms, b->deadline_ms,
+                  "metadata, env, network, internet, memory_mb, cpus_thousandths, traffic_token) "
+                  "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                  "sisiissssiiis", b->id, b->key, b->token, b->started_ms, b->deadline_ms,
                   b->template, metadata, env, network, (int64_t)b->internet, b->memory_mb,
-                  b->cpus_thousandths);
+                  b->cpus_thousandths, b->traffic_token);
 }
 
 static void on_created(struct ask *a, int error, const char *data, size_t size _unused_,
@@ -349,6 +347,8 @@ int boxes_new(const struct box_wish *wish,
     int r = text_make_id(b->id);
     if (r == 0)
         r = text_make_token(b->token);
+    if (r == 0 && wish->has_private_ports)
+        r = text_make_token(b->traffic_token);
     if (r == 0)
         r = record(b);
     if (r == 0) {
@@ -373,7 +373,6 @@ int box_set_deadline(struct box *b, int64_t deadline_ms)
                    deadline_ms, b->id);
     if (r < 0)
         return r;
-    char end[TIME_TEXT_SIZE + 1];
     b->deadline_ms = deadline_ms;
     r = tell_lifetime(b);
     if (r < 0) {
@@ -382,8 +381,6 @@ int box_set_deadline(struct box *b, int64_t deadline_ms)
         return r;
     }
     set_timer(b, deadline_ms - server_wall_ms());
-    text_write_time(deadline_ms, end);
-    events_tell_updated(b, "set_timeout", json_string(end));
     return 0;
 }
 
@@ -396,7 +393,6 @@ int box_set_network(struct box *b, json_t *network, int internet)
     b->network = json_incref(network);
     b->internet = internet;
     note(b, "its network was changed");
-    events_tell_updated(b, "set_network", json_true());
     return db_run(server.db, "UPDATE sandboxes SET network = ?, internet = ? WHERE id = ?", "sis",
                   text, (int64_t)internet, b->id);
 }
@@ -444,17 +440,34 @@ int64_t boxes_count_of(const struct key *k)
     return found;
 }
 
+/* A token that can't be made is none that anybody has: the ports are closed until the next start.
+ */
+static void renew_traffic_token(struct box *b)
+{
+    cut_all(&b->relays);
+    if (!b->traffic_token[0])
+        return;
+    if (text_make_token(b->traffic_token) < 0)
+        snprintf(b->traffic_token, sizeof(b->traffic_token), "-");
+    if (db_run(server.db, "UPDATE sandboxes SET traffic_token = ? WHERE id = ?", "ss",
+               b->traffic_token, b->id) < 0)
+        server_say("sandbox %s: its new traffic token is not recorded; the old one is valid again "
+                   "after a start",
+                   b->id);
+}
+
 void boxes_inherit(int64_t from, int64_t to)
 {
     struct box *b;
     int r = db_run(server.db, "UPDATE sandboxes SET key = ? WHERE key = ?", "ii", to, from);
     if (r < 0)
         server_say("sandboxes of a revoked key can't be given to its maker: %s", strerror(-r));
-    events_inherit(from, to);
     list_for_each(b, &all, all)
     {
-        if (b->key == from)
-            b->key = to;
+        if (b->key != from)
+            continue;
+        b->key = to;
+        renew_traffic_token(b);
     }
 }
 
@@ -491,12 +504,10 @@ static int recover_one(struct db_query *q)
         return -ENOMEM;
     snprintf(b->id, sizeof(b->id), "%s", db_text(q, 0));
     snprintf(b->token, sizeof(b->token), "%s", db_text(q, 2));
+    snprintf(b->traffic_token, sizeof(b->traffic_token), "%s", db_text(q, 13));
     b->started_ms = db_number(q, 3);
     b->deadline_ms = db_number(q, 4);
-    b->cause = db_number(q, 10) == BOX_TIMEOUT ? BOX_TIMEOUT
-               : db_number(q, 10)              ? BOX_KILLED
-                                               : BOX_LIVES;
-    b->state = b->cause ? BOX_ENDING : BOX_STARTING;
+    b->state = db_number(q, 10) ? BOX_ENDING : BOX_STARTING;
     return 0;
 }
 
@@ -505,8 +516,8 @@ static int read_records(void)
     struct db_query q;
     int r = db_begin(server.db, &q,
                      "SELECT id, key, token, started_ms, deadline_ms, template, metadata, env, "
-                     "network, internet, ending, memory_mb, cpus_thousandths FROM sandboxes "
-                     "LIMIT ?",
+                     "network, internet, ending, memory_mb, cpus_thousandths, traffic_token "
+                     "FROM sandboxes LIMIT ?",
                      "i", (int64_t)BOXES_MAX);
     if (r == 0)
         r = db_next(&q);

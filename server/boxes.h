@@ -19,19 +19,16 @@
 
 #include <jansson.h>
 
-/* Why one is ended by the server. */
-enum box_cause { BOX_LIVES, BOX_KILLED, BOX_TIMEOUT };
-
 enum box_state { BOX_STARTING, BOX_RUNNING, BOX_ENDING };
 
 struct box {
     struct list all;
     enum box_state state;
-    enum box_cause cause; /* ENDING */
     char id[64];
     int64_t key; /* whose it is */
     char token[TOKEN_SIZE + 1];
-    int64_t started_ms, deadline_ms; /* CLOCK_REALTIME */
+    char traffic_token[TOKEN_SIZE + 1]; /* for its ports; "": they are public */
+    int64_t started_ms, deadline_ms;    /* CLOCK_REALTIME */
     char *template;
     json_t *metadata, *env;              /* of strings */
     json_t *network;                     /* as it was asked for, or NULL */
@@ -41,6 +38,8 @@ struct box {
     int64_t measured_ms;                 /* it was asked for: CLOCK_REALTIME */
     struct list streams;                 /* struct box_stream: cut when it ends */
     struct interpreter *interpreter;     /* interpreter.h; NULL: none yet */
+    struct list relays;                  /* likewise: to its ports, also cut with its key */
+    struct port_link *ports;             /* port_link.h; NULL: none was asked for */
     bool is_asked_for;                   /* of one that was found in the records */
     bool is_settled; /* ... and then: whether it lives is known, or it is being made */
     struct link link;
@@ -63,6 +62,7 @@ struct box_wish {
     int64_t timeout_s;
     json_t *metadata, *env, *network; /* taken: references */
     int internet;
+    bool has_private_ports;
     const char *policy;                  /* or NULL */
     int64_t memory_mb, cpus_thousandths; /* 0: as the server has it */
 };
@@ -94,7 +94,8 @@ int64_t boxes_count_of(const struct key *k); /* with those that begin */
 /* Notes what was done with a key; id: of a sandbox, or NULL. */
 void boxes_audit(int64_t key, const char *id, const char *what);
 
-/* Those of a key that is revoked are another's. */
+/* Those of a key that is revoked are another's: its connections to their ports are cut, and who had
+ * it has no longer their traffic tokens. */
 void boxes_inherit(int64_t from, int64_t to);
 
 /* Moves the end. 0; negative errno: nothing has changed. */
@@ -104,9 +105,10 @@ int box_set_deadline(struct box *b, int64_t deadline_ms);
 int box_set_network(struct box *b, json_t *network, int internet);
 
 /* Ends it: its streams are cut at once. 0; or negative errno: its keeper can't be told. */
-int box_end(struct box *b, enum box_cause cause);
+int box_end(struct box *b, const char *why);
 
 void box_add_stream(struct box *b, struct box_stream *s, struct request *r);
+void box_add_relay(struct box *b, struct box_stream *s, struct request *r);
 void box_remove_stream(struct box_stream *s);
 
 /* The value of a global variable of its programs. */

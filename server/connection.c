@@ -4,7 +4,6 @@
 #include "server/certificate.h"
 #include "server/connection_parts.h"
 #include "server/log.h"
-#include "server/metrics.h"
 #include "server/server.h"
 #include "server/wire.h"
 
@@ -23,6 +22,7 @@
 static struct watch listeners[LISTENERS_MAX];
 static struct list all, changed;
 static size_t count, count_max;
+static size_t places_taken; /* by descriptors that others hold for clients */
 static connection_find_fn find_handler;
 static struct timer sweeper;
 static uint32_t process_number; /* so that ids of requests are not those of an earlier server */
@@ -36,6 +36,18 @@ void connection_changed(struct connection *c)
 size_t connections_count(void)
 {
     return count;
+}
+
+bool connections_take_place(void)
+{
+    bool is_free = count + places_taken < count_max;
+    places_taken += is_free;
+    return is_free;
+}
+
+void connections_give_place(void)
+{
+    places_taken--;
 }
 
 static void enter(struct connection *c, enum phase phase)
@@ -74,11 +86,6 @@ static void tell(struct connection *c)
         return;
     connection_name_request(c, id);
     name_client(c, client, sizeof(client));
-    int64_t took_ns = head ? server_now_ns() - c->began_ns : 0;
-    if (c->is_stream)
-        metrics_count_stream(-1);
-    metrics_count_request(head ? head->method : NULL, c->request.route, c->status, took_ns,
-                          c->sent_bytes, c->is_stream);
     log_request(&(struct log_entry){
         .began_ms = head ? c->began_ms : server_wall_ms(),
         .request = id,
@@ -89,8 +96,8 @@ static void tell(struct connection *c)
         .path = head ? head->path : NULL,
         .status = c->status,
         .bytes = c->sent_bytes,
-        .took_ns = took_ns,
-        .is_cut = !c->has_ended || connection_waiting(c) > 0,
+        .took_ns = head ? server_now_ns() - c->began_ns : 0,
+        .is_cut = !c->has_ended || c->is_broken || connection_waiting(c) > 0,
     });
 }
 
@@ -116,8 +123,6 @@ static void release(struct watch *w)
 
 static void destroy(struct connection *c)
 {
-    if (wire_is_shaking_hands(c) || wire_has_failed(c))
-        metrics_count_bad_handshake();
     tell(c);
     finish_request(c);
     list_remove(&c->all);
@@ -171,7 +176,7 @@ static void begin_body(struct connection *c)
         be_ready(c);
         return;
     }
-    if (head->expects_continue)
+    if (head->expects_continue && !h->is_relay)
         buf_append(&c->out, go_on, sizeof(go_on) - 1);
 }
 
@@ -209,6 +214,18 @@ static bool give(struct connection *c, const struct http_slice *slice)
     return buf_append(&c->request.body, slice->data, slice->size) == 0;
 }
 
+static bool is_relay(const struct connection *c)
+{
+    return c->has_request && c->request.handler && c->request.handler->is_relay;
+}
+
+static size_t take_tunnel(struct connection *c, const char *data, size_t size)
+{
+    c->since_ns = server_now_ns();
+    c->request.handler->take(&c->request, data, size);
+    return size;
+}
+
 static size_t take_body(struct connection *c, const char *data, size_t size)
 {
     struct http_slice slice;
@@ -222,7 +239,7 @@ static size_t take_body(struct connection *c, const char *data, size_t size)
         answer_refuse(c, 503, "the server is short of memory; try again later");
         return size;
     }
-    if (p == HTTP_DONE && !c->has_begun)
+    if (p == HTTP_DONE && (!c->has_begun || is_relay(c)))
         be_ready(c);
     else if (p == HTTP_DONE)
         enter(c, PHASE_BUSY);
@@ -248,11 +265,15 @@ static size_t take_head(struct connection *c, const char *data, size_t size)
 /* Whether bytes that are there can be looked at now. */
 static bool takes_input(const struct connection *c)
 {
-    if (c->is_gone || c->has_ended)
+    if (c->is_gone)
+        return false;
+    if (c->phase == PHASE_TUNNEL)
+        return !c->is_paused;
+    if (c->has_ended)
         return false;
     if (c->phase == PHASE_HEAD)
         return connection_waiting(c) == 0;
-    return c->phase == PHASE_BODY && !c->is_paused && !c->has_begun;
+    return c->phase == PHASE_BODY && !c->is_paused && (!c->has_begun || is_relay(c));
 }
 
 /* Takes what can be taken of size bytes; returns how much. */
@@ -261,10 +282,29 @@ static size_t consume(struct connection *c, const char *data, size_t size)
     size_t at = 0;
     while (at < size && takes_input(c)) {
         size_t (*take)(struct connection *, const char *, size_t) =
-            c->phase == PHASE_HEAD ? take_head : take_body;
+            c->phase == PHASE_HEAD   ? take_head
+            : c->phase == PHASE_BODY ? take_body
+                                     : take_tunnel;
         at += take(c, data + at, size - at);
     }
     return at;
+}
+
+static void see_end(struct connection *c)
+{
+    c->peer_ended = true;
+    if (is_relay(c) && (c->phase == PHASE_BUSY || c->phase == PHASE_TUNNEL)) {
+        /* It has ended one way; who answers may go on with the other. */
+        c->since_ns = server_now_ns();
+        c->request.handler->ended(&c->request);
+        return;
+    }
+    bool is_between = c->phase == PHASE_HEAD || c->phase == PHASE_BODY || c->phase == PHASE_LINGER;
+    /* Who listens to a stream goes away by ending the connection; to a plain answer it may still
+     * listen. */
+    if ((is_between && !c->has_ended) || c->phase == PHASE_LINGER ||
+        (c->is_stream && !c->has_ended))
+        c->is_gone = true;
 }
 
 static void consume_kept(struct connection *c)
@@ -272,22 +312,13 @@ static void consume_kept(struct connection *c)
     if (c->in.size == 0 || !takes_input(c))
         return;
     c->in_at += consume(c, c->in.data + c->in_at, c->in.size - c->in_at);
-    if (c->in_at == c->in.size) {
-        buf_done(&c->in);
-        c->in_at = 0;
-        c->in = BUF_INIT(READ_BYTES);
-    }
-}
-
-static void see_end(struct connection *c)
-{
-    c->peer_ended = true;
-    bool is_between = c->phase == PHASE_HEAD || c->phase == PHASE_BODY || c->phase == PHASE_LINGER;
-    /* Who listens to a stream goes away by ending the connection; to a plain answer it may still
-     * listen. */
-    if ((is_between && !c->has_ended) || c->phase == PHASE_LINGER ||
-        (c->is_stream && !c->has_ended))
-        c->is_gone = true;
+    if (c->in_at < c->in.size)
+        return;
+    buf_done(&c->in);
+    c->in_at = 0;
+    c->in = BUF_INIT(READ_BYTES);
+    if (c->is_read_up)
+        see_end(c);
 }
 
 static void take_bytes(struct connection *c)
@@ -299,7 +330,7 @@ static void take_bytes(struct connection *c)
         return;
     }
     if (n == 0) {
-        see_end(c);
+        c->is_read_up = true;
         return;
     }
     if (c->phase == PHASE_LINGER) {
@@ -315,7 +346,8 @@ static void take_bytes(struct connection *c)
 static void read_input(struct connection *c)
 {
     take_bytes(c);
-    if (!c->is_gone && !c->peer_ended && wire_has_ended(c))
+    c->is_read_up |= wire_has_ended(c);
+    if (!c->is_gone && c->is_read_up && c->in.size == 0)
         see_end(c);
 }
 
@@ -326,7 +358,17 @@ static void linger(struct connection *c)
     wire_end(c);
     c->lingered_bytes = 0;
     enter(c, PHASE_LINGER);
-    if (c->peer_ended)
+    if (c->is_read_up)
+        c->is_gone = true;
+}
+
+/* Each way of a tunnel ends by itself. */
+static void end_way(struct connection *c)
+{
+    if (!c->is_shut)
+        wire_end(c);
+    c->is_shut = true;
+    if (c->is_read_up)
         c->is_gone = true;
 }
 
@@ -334,6 +376,10 @@ static void linger(struct connection *c)
 static void go_on(struct connection *c)
 {
     bool closes = c->closes;
+    if (c->phase == PHASE_TUNNEL && !closes) {
+        end_way(c);
+        return;
+    }
     tell(c);
     finish_request(c);
     answer_forget(c);
@@ -345,19 +391,21 @@ static void go_on(struct connection *c)
     }
     enter(c, PHASE_HEAD);
     connection_changed(c); /* the next request may be here already */
-    if (c->peer_ended && c->in.size == 0)
+    if (c->is_read_up && c->in.size == 0)
         c->is_gone = true;
 }
 
 static uint32_t wanted_events(const struct connection *c)
 {
-    uint32_t events = c->peer_ended ? 0 : EPOLLRDHUP;
+    bool is_read = c->phase != PHASE_BUSY;
+    uint32_t events = c->peer_ended || is_read ? 0 : EPOLLRDHUP;
     if (connection_waiting(c) > 0)
         events |= EPOLLOUT;
-    if (!c->peer_ended && c->in.size == 0 && (c->phase == PHASE_LINGER || takes_input(c)))
+    if (!c->is_read_up && c->in.size == 0 && (c->phase == PHASE_LINGER || takes_input(c)))
         events |= EPOLLIN;
-    /* Even when nothing is waited for, that it was cut off has to show. */
-    return events ? events : EPOLLHUP;
+    /* Even when nothing is waited for, that it was cut off has to show; but that both have ended a
+     * tunnel would show all the time, while something of it is still to be taken. */
+    return events ? events : c->is_shut ? 0 : EPOLLHUP;
 }
 
 static void advance(struct connection *c)
@@ -383,11 +431,13 @@ static void advance(struct connection *c)
 static void on_ready(struct watch *w, uint32_t events)
 {
     struct connection *c = container_of(w, struct connection, watch);
-    if (events & (EPOLLHUP | EPOLLERR))
+    /* Of a tunnel that both have ended there may be something to read. */
+    bool is_over = events & EPOLLHUP && !(c->is_shut && takes_input(c));
+    if (is_over || events & EPOLLERR)
         c->is_gone = true;
-    else if (events & EPOLLIN)
+    else if (events & (EPOLLIN | EPOLLHUP))
         read_input(c);
-    else if (events & EPOLLRDHUP)
+    else if ((events & EPOLLRDHUP) && !c->peer_ended)
         see_end(c);
     connection_changed(c);
 }
@@ -416,18 +466,20 @@ static int limit_s(const struct connection *c)
             return HEAD_S;
         return c->is_first ? FIRST_REQUEST_S : IDLE_S;
     case PHASE_BODY:
-        return c->is_paused ? IDLE_S : BODY_S;
+        return c->is_paused || is_relay(c) ? IDLE_S : BODY_S;
     case PHASE_LINGER:
         return LINGER_S;
     case PHASE_BUSY:
-        break;
+        return is_relay(c) && c->peer_ended ? HALF_ENDED_S : 0;
+    case PHASE_TUNNEL:
+        return c->peer_ended || c->is_shut ? HALF_ENDED_S : 0;
     }
     return 0;
 }
 
 static bool is_late(const struct connection *c, int64_t now)
 {
-    int limit = limit_s(c), output = c->is_stream ? STREAM_OUTPUT_S : OUTPUT_S;
+    int limit = limit_s(c), output = c->is_stream || is_relay(c) ? STREAM_OUTPUT_S : OUTPUT_S;
     if (c->output_since_ns && now - c->output_since_ns > output * NSEC_PER_SEC)
         return true;
     return limit && now - c->since_ns > limit * NSEC_PER_SEC;
@@ -447,15 +499,16 @@ static void sweep(struct timer *t)
 
 /* ---- accepting ---- */
 
-/* The one that has been without a whole request for longest gives its place to a new one. */
+/* The one that has been idle longest gives its place to a new one. */
 static bool make_place(void)
 {
     struct connection *c, *oldest = NULL;
-    if (count < count_max)
+    if (count + places_taken < count_max)
         return true;
     list_for_each(c, &all, all)
     {
-        bool is_idle = c->phase == PHASE_LINGER || c->phase == PHASE_HEAD;
+        bool is_idle = c->phase == PHASE_LINGER ||
+                       (c->phase == PHASE_HEAD && !http_request_has_begun(&c->parser));
         if (is_idle && (!oldest || c->since_ns < oldest->since_ns))
             oldest = c;
     }

@@ -18,3 +18,7 @@ int connections_start(const int *listeners, size_t count, connection_find_fn fin
 bool connections_advance(void);
 
 size_t connections_count(void);
+
+/* The place of a connection in their most, for another descriptor that is held for a client. */
+bool connections_take_place(void);
+void connections_give_place(void);

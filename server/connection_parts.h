@@ -4,12 +4,15 @@
  *
  *   HEAD ----> BODY ----> BUSY ----> HEAD         the answer is sent, and the next request may come
  *     |          |          |
+ *     |          |          \-----> TUNNEL -> gone: it changed the protocol; bytes go both ways
+ *     |          |          |
  *     \----------+----------+-----> LINGER -> gone: the answer is sent; what the client still sends
  *                                            is read and dropped for a while, so that the host does
  *                                            not take the answer back by a reset
  *
- * Input is read only in HEAD, BODY (while the handler takes it) and LINGER, and in HEAD only when
- * no answer is waiting to be sent. So a client that doesn't read is not read from.
+ * Input is read only in HEAD, BODY and TUNNEL (while the handler takes it) and LINGER, and in HEAD
+ * only when no answer is waiting to be sent. So a client that doesn't read is not read from. Where
+ * it is read, its end is found by reading, behind all that came before it.
  */
 #pragma once
 
@@ -22,7 +25,7 @@
 
 #include <netinet/in.h>
 
-enum phase { PHASE_HEAD, PHASE_BODY, PHASE_BUSY, PHASE_LINGER };
+enum phase { PHASE_HEAD, PHASE_BODY, PHASE_BUSY, PHASE_TUNNEL, PHASE_LINGER };
 
 struct connection {
     struct watch watch;
@@ -33,8 +36,11 @@ struct connection {
     size_t lingered_bytes;
     bool is_first;   /* no request has come yet */
     bool peer_ended; /* the client sends nothing more */
+    bool is_read_up; /* ... and all of it was read */
+    bool is_shut;    /* of a tunnel: nothing more is sent to the client */
     bool is_gone;    /* cut off: nothing can be sent */
     bool closes;     /* after this answer */
+    bool is_broken;  /* ... which is less than all */
     struct buf in;   /* read and not yet taken, from in_at */
     size_t in_at;
     struct buf out;          /* to be sent */

@@ -18,11 +18,17 @@ static json_t *make_domain(void)
     return server.domain ? json_string(server.domain) : json_null();
 }
 
+static json_t *make_traffic_token(const struct box *b)
+{
+    return b->traffic_token[0] ? json_string(b->traffic_token) : json_null();
+}
+
 json_t *control_make_handle(const struct box *b)
 {
     return json_pack("{ss ss ss ss ss so so}", "templateID", b->template, "sandboxID", b->id,
                      "clientID", CLIENT_ID, "envdVersion", ENVD_VERSION, "envdAccessToken",
-                     b->token, "trafficAccessToken", json_null(), "domain", make_domain());
+                     b->token, "trafficAccessToken", make_traffic_token(b), "domain",
+                     make_domain());
 }
 
 json_t *control_make_entry(const struct box *b)
@@ -79,7 +85,7 @@ static void fail_because(struct request *r, int error)
 static void delete (struct request *r)
 {
     struct box *b = control_get_box(r);
-    int error = b ? box_end(b, BOX_KILLED) : 0;
+    int error = b ? box_end(b, "killed") : 0;
     if (b && error < 0)
         fail_because(r, error);
     else if (b)

@@ -3,7 +3,6 @@
 #include "server/control.h"
 #include "server/interpreter.h"
 #include "server/limits.h"
-#include "server/metrics.h"
 #include "server/network.h"
 #include "server/server.h"
 
@@ -133,7 +132,11 @@ static bool check_network(struct request *r, const json_t *body, struct box_wish
                                    .internet = wish->internet,
                                    .allows_egress = server.allows_egress,
                                    .most = r->key->scope.egress};
-    int status = network_compile(&w, policy, &why);
+    bool is_public = false;
+    int status = network_check_ports(network, server.has_public_ports, &is_public, &why);
+    wish->has_private_ports = !is_public;
+    if (status == 0)
+        status = network_compile(&w, policy, &why);
     if (status < 0)
         request_fail(r, 503, "the server is short of memory; try again later");
     else if (status > 0)
@@ -147,10 +150,8 @@ static bool check_network(struct request *r, const json_t *body, struct box_wish
 static bool check_count(struct request *r)
 {
     const char *why = keys_count_one(r->key, boxes_count_of);
-    if (why) {
-        metrics_count_creation(EAGAIN, 0);
+    if (why)
         request_fail(r, 429, "%s", why);
-    }
     return !why;
 }
 
@@ -173,7 +174,6 @@ static void on_started(void *userdata, struct box *b, int error, const char *why
 {
     struct creation *c = userdata;
     struct request *r = c->request;
-    metrics_count_creation(error, error ? 0 : server_wall_ms() - b->started_ms);
     if (r && error)
         request_fail(r, status_of(error), "%s", why);
     else if (r)
@@ -189,7 +189,6 @@ static void begin(struct request *r, const struct box_wish *wish)
     struct box *b;
     int error = c ? boxes_new(wish, on_started, c, &b) : -ENOMEM;
     if (error < 0) {
-        metrics_count_creation(-error, 0);
         const char *why;
         unsigned status = control_status_of(error, &why);
         request_fail(r, status, "%s", why);

@@ -101,6 +101,18 @@ static bool compile(struct request *r, const json_t *body, struct buf *policy, i
     return status == 0;
 }
 
+/* What was said of ports at the creation is not changed by this. */
+static void keep_ports(json_t *network, const json_t *old)
+{
+    static const char *const names[] = {"allowPublicTraffic", "maskRequestHost"};
+    for (size_t i = 0; network && i < ARRAY_SIZE(names); i++) {
+        json_object_del(network, names[i]);
+        json_t *value = json_object_get(old, names[i]);
+        if (value)
+            json_object_set(network, names[i], value);
+    }
+}
+
 static void begin(struct request *r, const struct box *b, const json_t *body,
                   const struct buf *policy, int internet)
 {
@@ -109,6 +121,7 @@ static void begin(struct request *r, const struct box *b, const json_t *body,
         c->request = r;
         c->internet = internet;
         c->network = network_redact(body);
+        keep_ports(c->network, b->network);
         memcpy(c->id, b->id, sizeof(c->id));
     }
     int error = c && c->network ? ask_for(c, policy) : -ENOMEM;

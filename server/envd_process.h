@@ -41,8 +41,8 @@ int process_make_environment(const struct box *b, const json_t *own, const char 
                              struct strv *env);
 
 /*
- * A folder as the protocol says it: "" and "~" are home, what does not begin with "/" is below it. 0
- * and *ret, to be freed, untouched for home; or -ENOMEM.
+ * A folder as the protocol says it: "" and "~" are home, what does not begin with "/" is below it.
+ * 0 and *ret, to be freed, untouched for home; or -ENOMEM.
  */
 int process_resolve_folder(const char *cwd, const char *user, char **ret);
 

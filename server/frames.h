@@ -8,13 +8,13 @@
 
 #include "lib/base/buf.h"
 
-#define FRAME_MARK_SIZE         32 /* digits of hex */
-#define FRAME_HEAD_BYTES        (2 + FRAME_MARK_SIZE + 1 + 4)
-#define FRAME_PAYLOAD_MAX       4032
+#define FRAME_MARK_SIZE          32 /* digits of hex */
+#define FRAME_HEAD_BYTES         (2 + FRAME_MARK_SIZE + 1 + 4)
+#define FRAME_PAYLOAD_MAX        4032
 #define FRAMES_MESSAGE_MAX_BYTES (6u << 20) /* drivers send at most 5 MiB */
 
 struct frames {
-    char mark[FRAME_MARK_SIZE + 1]; /* "": none, and all is text */
+    char mark[FRAME_MARK_SIZE + 1];                  /* "": none, and all is text */
     char held[FRAME_HEAD_BYTES + FRAME_PAYLOAD_MAX]; /* what may be the beginning of a frame */
     size_t held_size;
     struct buf message; /* of several frames, so far */

@@ -3,30 +3,20 @@
 
 #include "server/envd.h"
 #include "server/interpreter.h"
+#include "server/ports.h"
 #include "server/route.h"
-
-#include <stdio.h>
 
 /* What a gateway says of a sandbox that it doesn't know: 502, by which clients see that it is gone.
  */
 static void fail_no_box(struct request *r, const char *id)
 {
-    char text[160];
-    int size = snprintf(text, sizeof(text),
-                        "{\"sandboxId\":\"%s\",\"message\":\"The sandbox was not found\","
-                        "\"code\":502}",
-                        id);
-    request_answer(r, 502, "application/json", text, (size_t)size);
+    ports_fail(r, 502, id, 0, "The sandbox was not found");
 }
 
-static void fail_no_port(struct request *r, const struct route *route)
+/* What the server itself answers for a sandbox, and not a program in it. */
+static bool is_own_port(const struct route *route)
 {
-    char text[240];
-    int size = snprintf(text, sizeof(text),
-                        "{\"sandboxId\":\"%s\",\"message\":\"Ports of sandboxes are not reachable "
-                        "yet\",\"port\":%u,\"code\":502}",
-                        route->id, route->port);
-    request_answer(r, 502, "application/json", text, (size_t)size);
+    return route->port == ENVD_PORT || route->port == INTERPRETER_PORT;
 }
 
 static struct box *find_signer(const struct request *r)
@@ -51,18 +41,19 @@ static const struct handler *find_in_box(struct request *r, const struct route *
         return NULL;
     }
     memcpy(r->box_id, b->id, sizeof(r->box_id));
-    if (route->port == INTERPRETER_PORT)
-        return interpreter_find(r, b);
-    if (route->port != ENVD_PORT) {
-        fail_no_port(r, route);
+    if (!is_own_port(route))
+        return ports_find(r, b, route);
+    if (route->prefix_size) {
+        request_fail(r, 400, "port %u: not by path; send E2b-Sandbox-Id and E2b-Sandbox-Port",
+                     route->port);
         return NULL;
     }
-    return envd_find(r, b);
+    return route->port == ENVD_PORT ? envd_find(r, b) : interpreter_find(r, b);
 }
 
 /* A browser asks before it sends what is not plain
  * (https://fetch.spec.whatwg.org/#cors-preflight-fetch). */
-static void answer_preflight(struct request *r)
+void request_answer_preflight(struct request *r)
 {
     request_add_field(r, "Access-Control-Allow-Methods", "GET, POST, PUT, PATCH, DELETE");
     request_add_field(r, "Access-Control-Allow-Headers", "*");
@@ -73,10 +64,6 @@ static void answer_preflight(struct request *r)
 const struct handler *front_find(struct request *r)
 {
     struct route route;
-    if (!strcmp(r->head->method, "OPTIONS")) {
-        answer_preflight(r);
-        return NULL;
-    }
     if (r->head->form == HTTP_TARGET_AUTHORITY) {
         request_fail(r, 405, "CONNECT: this is no proxy; ask for a path");
         return NULL;
@@ -84,6 +71,12 @@ const struct handler *front_find(struct request *r)
     route_find(r->head, &route);
     if (route.kind == ROUTE_BAD) {
         request_fail(r, 400, "%s", route.why);
+        return NULL;
+    }
+    /* Programs in sandboxes answer for themselves. */
+    if (!strcmp(r->head->method, "OPTIONS") &&
+        (route.kind != ROUTE_SANDBOX || is_own_port(&route))) {
+        request_answer_preflight(r);
         return NULL;
     }
     return route.kind == ROUTE_CONTROL ? control_find(r) : find_in_box(r, &route);

@@ -8,6 +8,9 @@
 #include "server/boxes.h"
 #include "server/request.h"
 
+/* A browser's question whether a page of another origin may ask: it may. */
+void request_answer_preflight(struct request *r);
+
 /* For connections_start(). */
 const struct handler *front_find(struct request *r);
 

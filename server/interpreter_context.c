@@ -222,8 +222,10 @@ void context_ended(struct context *c, const char *how)
 {
     char words[400];
     bool is_told = c->running && cell_is_heard(c->running);
-    snprintf(words, sizeof(words), "%s; what the context's cells made is lost, the next one begins "
-                                   "anew", how);
+    snprintf(words, sizeof(words),
+             "%s; what the context's cells made is lost, the next one begins "
+             "anew",
+             how);
     c->lost = c->number > 0 && !is_told;
     c->number = 0;
     if (c->running)

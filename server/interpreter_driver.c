@@ -163,8 +163,9 @@ static void describe_end(const struct exec_packet *p, char *out, size_t size)
 {
     unsigned reason = p->flags & CONTROL_REASON_MASK;
     if (reason == CONTROL_BY_MEMORY || reason == CONTROL_BY_HOST)
-        snprintf(out, size, "the interpreter was killed for want of memory (its limit, or the "
-                            "host's)");
+        snprintf(out, size,
+                 "the interpreter was killed for want of memory (its limit, or the "
+                 "host's)");
     else if (WIFEXITED(p->status))
         snprintf(out, size, "the interpreter has ended with status %d", WEXITSTATUS(p->status));
     else
@@ -191,8 +192,8 @@ static void on_failed(struct driver *d, const struct exec_message *m)
     struct context *c = d->context;
     bool is_missing = m->packet.status != SANDBOX_STATUS_FAILED; /* the image has none */
     char words[512];
-    snprintf(words, sizeof(words), "%s: %.*s", c ? c->language->name : "",
-             (int)m->packet.text_size, m->text);
+    snprintf(words, sizeof(words), "%s: %.*s", c ? c->language->name : "", (int)m->packet.text_size,
+             m->text);
     forget(d);
     if (c)
         context_failed(c, is_missing ? 501 : 400, words);

@@ -6,9 +6,9 @@
 
 #define TEXT(name) interpreter_##name, interpreter_##name##_end
 
-#define NODE                                                                             \
-    .command = {"node", "-e"}, .boot = interpreter_javascript_boot,                      \
-    .boot_end = interpreter_javascript_boot_end,                                         \
+#define NODE                                                        \
+    .command = {"node", "-e"}, .boot = interpreter_javascript_boot, \
+    .boot_end = interpreter_javascript_boot_end,                    \
     .texts = {{TEXT(javascript)}, {TEXT(javascript_scan)}}
 
 static const struct language languages[] = {

@@ -155,9 +155,8 @@ void context_cut(struct context *c); /* the sandbox is gone */
 
 /* ---- interpreter.c ---- */
 
-#define INTERPRETER_NO_MEMORY "the server is short of memory; try again later"
-#define INTERPRETER_NO_LANGUAGE \
-    "language %.64s: it is not offered; give one of " LANGUAGE_NAMES
+#define INTERPRETER_NO_MEMORY   "the server is short of memory; try again later"
+#define INTERPRETER_NO_LANGUAGE "language %.64s: it is not offered; give one of " LANGUAGE_NAMES
 
 /* An answer in plain words, as SDKs show it. */
 void interpreter_fail(struct request *r, unsigned status, const char *format, ...) _printf_(3, 4);

@@ -22,8 +22,8 @@ void json_start(void);
 json_t *json_read_object(const char *text, size_t size, const char **ret_why);
 
 /*
- * The object that a program of a sandbox sent; NUL may be in its strings. NULL: it is none, or there
- * is no memory.
+ * The object that a program of a sandbox sent; NUL may be in its strings. NULL: it is none, or
+ * there is no memory.
  */
 json_t *json_read_message(const char *text, size_t size, unsigned depth_max);
 

@@ -18,6 +18,7 @@
 #define BODY_S          60  /* without a byte of a body */
 #define OUTPUT_S        60  /* without a byte taken of an answer */
 #define STREAM_OUTPUT_S 620 /* of a stream */
+#define HALF_ENDED_S    60  /* without a byte of what is relayed to who has ended its own way */
 #define LINGER_S        2   /* for a client to see the answer to what it still sends */
 #define LINGER_BYTES    (1024 * 1024)
 
@@ -33,12 +34,8 @@
 #define TIMEOUT_MAX_S      86400
 #define RULES_MAX          256  /* entries of allowOut and denyOut together */
 #define STREAMS_MAX        1000 /* open at once, of all sandboxes */
+#define PORT_RELAYS_MAX    256  /* requests to ports of one sandbox at once, with WebSockets */
 #define AUDIT_ROWS_MAX     100000
-
-/* ---- events ---- */
-#define EVENTS_MAX           20000 /* kept, of all sandboxes */
-#define EVENT_DATA_MAX_BYTES 8192  /* with more it is kept without */
-#define EVENT_STREAMS_MAX    64
 
 /* ---- code interpreter ---- */
 #define INTERPRETER_BODY_MAX          (4 * 1024 * 1024)  /* of a cell */

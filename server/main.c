@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * glovebox-server LISTENERS EGRESS MEMORY_MB CPUS_THOUSANDTHS DISK_MB [DOMAIN]
+ * glovebox-server LISTENERS EGRESS PORTS MEMORY_MB CPUS_THOUSANDTHS DISK_MB [DOMAIN]
  *
  * Started by serve/launcher.c with the descriptors of lib/base/launch.h, ends with the channel.
- * LISTENERS: how many there are; EGRESS: "allow" or "deny", for sandboxes whose creator says
- * nothing; then the limits of each sandbox, 0: none; DOMAIN: under which sandboxes are reached.
+ * LISTENERS: how many there are; EGRESS: "allow" or "deny", PORTS: "public" or "private", for
+ * sandboxes whose creator says nothing; then the limits of each sandbox, 0: none; DOMAIN: under
+ * which sandboxes are reached.
  */
 #include "lib/base/launch.h"
 #include "lib/db/db.h"
@@ -17,7 +18,6 @@
 #include "server/launcher.h"
 #include "server/log.h"
 #include "server/loop.h"
-#include "server/metrics.h"
 #include "server/measure.h"
 #include "server/schema.h"
 #include "server/seal.h"
@@ -54,15 +54,10 @@ void server_say(const char *format, ...)
 
 void server_fail(const char *format, ...)
 {
-    char why[512];
     va_list args;
     va_start(args, format);
-    vsnprintf(why, sizeof(why), format, args);
+    say(format, args);
     va_end(args);
-    if (!launcher_failed(why))
-        server_say("%s", why);
-    else
-        log_say(why);
     log_flush();
     _exit(1);
 }
@@ -98,7 +93,6 @@ static void open_records(void)
 /* What is needed only at the start, and by the host's leave. */
 static void begin(char **ret_key)
 {
-    uint64_t starts = 0;
     const char *what;
     signal(SIGPIPE, SIG_IGN);
     json_start();
@@ -108,8 +102,7 @@ static void begin(char **ret_key)
     if (r == 0)
         r = loop_start();
     if (r == 0)
-        r = launcher_start(ret_key, &starts);
-    metrics_start(starts);
+        r = launcher_start(ret_key);
     if (r < 0)
         server_fail("start: %s; free memory and try again", strerror(-r));
     r = server_enter(&what);
@@ -142,26 +135,26 @@ int main(int argc, char **argv)
 {
     char *given, made[API_KEY_SIZE + 1];
     int count = argc > 1 ? atoi(argv[1]) : 0;
-    if (argc < 6 || count < 1 || count > LAUNCH_LISTENERS_MAX)
+    if (argc < 7 || count < 1 || count > LAUNCH_LISTENERS_MAX)
         server_fail("only glovebox serve starts this program");
     server.allows_egress = !strcmp(argv[2], "allow");
-    server.memory_mb = atoll(argv[3]);
-    server.cpus_thousandths = atoll(argv[4]);
-    server.disk_mb = atoll(argv[5]);
-    server.domain = argc > 6 ? argv[6] : NULL;
+    server.has_public_ports = !strcmp(argv[3], "public");
+    server.memory_mb = atoll(argv[4]);
+    server.cpus_thousandths = atoll(argv[5]);
+    server.disk_mb = atoll(argv[6]);
+    server.domain = argc > 7 ? argv[7] : NULL;
     server.started_ms = server_wall_ms();
     begin(&given);
     int r = keys_start(given, made);
     if (r == -EINVAL)
         server_fail("the given API key is none; it is e2b_ and 40 of 0-9 a-f");
     if (r < 0)
-        server_fail("the keys can't be read or written: %s; see the state folder", strerror(-r));
+        server_fail("the keys can't be read or written: %s", strerror(-r));
     explicit_bzero(given, strlen(given));
     free(given);
     r = boxes_recover();
     if (r < 0)
-        server_fail("the records of sandboxes can't be read: %s; see the state folder",
-                    strerror(-r));
+        server_fail("the records of sandboxes can't be read: %s", strerror(-r));
     measure_start();
     accept_clients(count);
     launcher_ready(made);

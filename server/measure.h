@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * What sandboxes use: each is measured soon after it begins and every MEASURE_S, by the launcher, one
+ * What sandboxes use: each is measured when it begins and every MEASURE_S, by the launcher, one
  * after the other; the latest MEASURES_MAX are kept in memory.
  */
 #pragma once

@@ -12,7 +12,6 @@ static const struct {
     const char *why;
 } refused[] = {
     {"egressProxy", 403, "network.egressProxy is not offered; leave it out"},
-    {"maskRequestHost", 501, "network.maskRequestHost is not offered yet; leave it out"},
 };
 
 static int refuse_others(const json_t *network, const char **ret_why)

@@ -25,6 +25,13 @@ struct network_wish {
 int network_compile(const struct network_wish *w, struct buf *policy, const char **ret_why);
 
 /*
+ * Who may connect to ports of the sandbox (network.allowPublicTraffic), and what Host its programs
+ * see (maskRequestHost). is_public: when nothing is said. 0; or 400 with the sentence.
+ */
+int network_check_ports(const json_t *network, bool is_public, bool *ret_is_public,
+                        const char **ret_why);
+
+/*
  * network.rules: fields that the gateway adds to requests to a host, which programs in the sandbox
  * don't see. 0; or a status of HTTP with the sentence.
  */

@@ -20,10 +20,13 @@ struct key;
 
 struct handler {
     uint64_t body_max_bytes; /* more is 413 */
+    /* Another server answers: relay.h. The body is taken on while the answer is sent. */
+    bool is_relay;
     /* Some of the body. NULL: it is collected in r->body. */
     void (*take)(struct request *r, const char *data, size_t size);
     void (*ready)(struct request *r);   /* all of the body is here */
     void (*drained)(struct request *r); /* a stream that was told to rest may go on; may be NULL */
+    void (*ended)(struct request *r);   /* of a relay: the client will send nothing more */
     void (*over)(struct request *r);    /* may be NULL */
 };
 
@@ -37,7 +40,6 @@ struct request {
     /* of them, for the log: */
     int64_t key_id; /* 0: none */
     char box_id[64];
-    const char *route; /* a constant: the path that its handler is for; NULL: none */
 };
 
 /* A field of the answer beside those that are always there; name is a constant, value is copied. */

@@ -6,7 +6,7 @@
 static bool read_port(const char *text, size_t size, uint16_t *ret)
 {
     uint64_t port;
-    if (!http_decimal(text, size, 5, UINT16_MAX, &port) || port == 0)
+    if (!http_decimal(text, size, 5, UINT16_MAX, &port) || text[0] == '0')
         return false;
     *ret = (uint16_t)port;
     return true;
@@ -31,16 +31,49 @@ static void find_by_fields(struct route *r, const char *id, const char *port)
 }
 
 /* PORT-ID.anything. A host that only begins like one is another name. */
-static bool find_by_host(struct route *r, const struct http_authority *a)
+static bool read_host(const struct http_authority *a, struct route *ret)
 {
     const char *dash = a->host ? strchr(a->host, '-') : NULL;
     const char *dot = dash ? strchr(dash, '.') : NULL;
-    uint16_t port;
-    if (!dot || !read_port(a->host, (size_t)(dash - a->host), &port) ||
-        !text_read_id(dash + 1, (size_t)(dot - dash) - 1, r->id))
+    return dot && read_port(a->host, (size_t)(dash - a->host), &ret->port) &&
+           text_read_id(dash + 1, (size_t)(dot - dash) - 1, ret->id);
+}
+
+/* A page of one sandbox that was opened by its host name can add fields to what it asks of that. */
+static void check_host(struct route *r, const struct http_authority *a)
+{
+    struct route host;
+    if (r->kind == ROUTE_SANDBOX && read_host(a, &host) &&
+        (host.port != r->port || strcmp(host.id, r->id) != 0))
+        bad(r, "E2b-Sandbox-Id and E2b-Sandbox-Port don't say what Host does; send one of them");
+}
+
+static bool find_by_host(struct route *r, const struct http_authority *a)
+{
+    struct route found = *r;
+    if (!read_host(a, &found))
         return false;
-    r->port = port;
+    *r = found;
     r->kind = ROUTE_SANDBOX;
+    return true;
+}
+
+/* /sandboxes/ID/ports/PORT, and whatever is below it. */
+static bool find_by_path(struct route *r, const char *path)
+{
+    static const char before[] = "/sandboxes/", between[] = "/ports/";
+    if (strncmp(path, before, sizeof(before) - 1) != 0)
+        return false;
+    const char *id = path + sizeof(before) - 1, *id_end = id + strcspn(id, "/");
+    if (strncmp(id_end, between, sizeof(between) - 1) != 0)
+        return false;
+    const char *port = id_end + sizeof(between) - 1, *port_end = port + strcspn(port, "/");
+    r->prefix_size = (size_t)(port_end - path);
+    if (!text_read_id(id, (size_t)(id_end - id), r->id) ||
+        !read_port(port, (size_t)(port_end - port), &r->port))
+        bad(r, "no sandbox's port; ask for /sandboxes/ID/ports/PORT/...");
+    else
+        r->kind = ROUTE_SANDBOX;
     return true;
 }
 
@@ -58,14 +91,12 @@ void route_find(const struct http_request *head, struct route *ret)
     const char *id = http_field_get(head->fields, head->field_count, "e2b-sandbox-id");
     const char *port = http_field_get(head->fields, head->field_count, "e2b-sandbox-port");
     r.token = http_field_get(head->fields, head->field_count, "x-access-token");
-    if (id || port)
+    if (id || port) {
         find_by_fields(&r, id, port);
-    else if (find_by_host(&r, &head->authority))
-        r.kind = ROUTE_SANDBOX;
-    else if (r.token)
-        r.kind = ROUTE_TOKEN;
-    else if (is_signed_file(head))
-        r.kind = ROUTE_SIGNATURE;
+        check_host(&r, &head->authority);
+    } else if (!find_by_host(&r, &head->authority) && !find_by_path(&r, head->path)) {
+        r.kind = r.token ? ROUTE_TOKEN : is_signed_file(head) ? ROUTE_SIGNATURE : ROUTE_CONTROL;
+    }
     *ret = r;
 }
 

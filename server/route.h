@@ -4,12 +4,13 @@
  * port of every sandbox. The first that applies decides:
  *
  *   1. E2b-Sandbox-Id and E2b-Sandbox-Port    that port of that sandbox; only one of them: 400
- *   2. Host: PORT-ID.anything                 likewise
- *   3. X-Access-Token                         the sandbox that has this token, port 49983
- *   4. /files with signature= in its query    the sandbox whose token signs it, port 49983
- *   5. else                                   the control plane
+ *   2. Host: PORT-ID.anything                 likewise; where 1 says something else: 400
+ *   3. /sandboxes/ID/ports/PORT/...           likewise, and ... is what is asked for there
+ *   4. X-Access-Token                         the sandbox that has this token, port 49983
+ *   5. /files with signature= in its query    the sandbox whose token signs it, port 49983
+ *   6. else                                   the control plane
  *
- * 3 and 4 are for clients that don't say it: their sandbox has to be looked for.
+ * 4 and 5 are for clients that don't say it: their sandbox has to be looked for.
  */
 #pragma once
 
@@ -30,6 +31,7 @@ struct route {
     enum route_kind kind;
     char id[64];
     uint16_t port;
+    size_t prefix_size; /* of the path, by which it was found: 3; else 0 */
     const char *token;
     const char *why; /* a constant sentence */
 };
