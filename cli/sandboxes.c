@@ -299,8 +299,7 @@ static int find(const char *name, struct record *record, struct sandbox_usage *u
     if (r == 0) {
         record_parse(text, record);
         r = usage_read(record, usage);
-        told->is_known =
-            r == 0 && usage_ask_wait(&registry, name, TOLD_WAIT_MS, &told->usage) == 0;
+        told->is_known = r == 0 && usage_ask_wait(&registry, name, TOLD_WAIT_MS, &told->usage) == 0;
     }
     if (r < 0) {
         r = ended_read(registry.folder, name, 0, record);
@@ -324,8 +323,7 @@ int sandboxes_inspect(const char *name, bool json, FILE *out, struct sandbox_err
     if (r < 0)
         return r;
     if (json) {
-        json_t *object =
-            r == 0 ? make_object(name, record, &u) : ended_make_object(name, record);
+        json_t *object = r == 0 ? make_object(name, record, &u) : ended_make_object(name, record);
         if (object && r == 0)
             add_told(json_object_get(object, "usage"), &told);
         return print_json(object, out, e);

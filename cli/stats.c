@@ -57,13 +57,14 @@ static const struct cli_options grammar = {
 
 void cli_stats_help(FILE *out)
 {
-    fputs("Usage: glovebox stats [OPTIONS] [NAME...]\n"
-          "\n"
-          "Shows every second what your running sandboxes use: processors, memory, processes, disk\n"
-          "and network. What nobody knows is shown as '-'. Ends when those of the names have.\n"
-          "\n"
-          "Options:\n",
-          out);
+    fputs(
+        "Usage: glovebox stats [OPTIONS] [NAME...]\n"
+        "\n"
+        "Shows every second what your running sandboxes use: processors, memory, processes, disk\n"
+        "and network. What nobody knows is shown as '-'. Ends when those of the names have.\n"
+        "\n"
+        "Options:\n",
+        out);
     cli_options_print(options, out);
     fputs("\nMore: man glovebox-stats\n", out);
 }
@@ -179,10 +180,10 @@ static int show(const struct stats_options *o, const struct measures *all, bool 
     bool is_shown = is_made && fwrite(text, 1, size, stdout) == size && fflush(stdout) == 0;
     int error = errno;
     free(text);
-    return is_shown ? 0
-                    : sandbox_error_set(e, -EIO,
-                                        "the result can't be written: %s; free memory or room",
-                                        strerror(error ? error : EIO));
+    return is_shown
+               ? 0
+               : sandbox_error_set(e, -EIO, "the result can't be written: %s; free memory or room",
+                                   strerror(error ? error : EIO));
 }
 
 static void pause_round(void)

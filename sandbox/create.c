@@ -11,12 +11,6 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
-/* What the starter tells its creator. */
-struct report {
-    int error; /* negative errno; 0: it runs, text is its name */
-    char text[SANDBOX_ERROR_MAX_BYTES];
-};
-
 struct creation {
     int pipe; /* -1: reported */
 };
@@ -28,7 +22,7 @@ struct wires {
 
 static void tell(struct creation *c, int error, const char *text)
 {
-    struct report r = {.error = error};
+    struct sandbox_report r = {.error = error};
     snprintf(r.text, sizeof(r.text), "%s", text);
     if (c->pipe < 0)
         return;
@@ -107,31 +101,25 @@ static _noreturn_ void live(const struct sandbox_spec *spec, int pipe)
     _exit(0);
 }
 
-/*
- * Between the creator and the starter: its parent, until the creator has the name. A sandbox of
- * which nobody will know is not to live on.
- */
-static _noreturn_ void guard(const struct sandbox_spec *spec, struct wires *w)
+void sandbox_create_as_guard(const struct sandbox_spec *spec, int report, int thanks)
 {
     char byte;
     ssize_t n;
-    close(w->reports[0]);
-    close(w->thanks[1]);
     /* What a terminal sends to the creator is not for this one. */
     pid_t starter = setsid() < 0 ? -1 : fork();
     if (starter == 0)
-        live(spec, w->reports[1]);
-    close(w->reports[1]);
+        live(spec, report);
+    close(report);
     if (starter < 0)
         _exit(1);
-    while ((n = read(w->thanks[0], &byte, 1)) < 0 && errno == EINTR)
+    while ((n = read(thanks, &byte, 1)) < 0 && errno == EINTR)
         ;
     if (n != 1)
         kill(starter, SIGTERM);
     _exit(0);
 }
 
-static int read_report(int pipe, struct report *ret)
+static int read_report(int pipe, struct sandbox_report *ret)
 {
     size_t done = 0;
     while (done < sizeof(*ret)) {
@@ -162,14 +150,17 @@ int sandbox_create(const struct sandbox_spec *spec, char name[static SANDBOX_NAM
                    struct sandbox_error *e)
 {
     struct wires w = {0};
-    struct report report;
+    struct sandbox_report report;
     int r = open_wires(&w);
     if (r < 0)
         return sandbox_error_set(e, r, "create: pipe: %s; raise the limit of open files",
                                  strerror(-r));
     pid_t pid = fork();
-    if (pid == 0)
-        guard(spec, &w);
+    if (pid == 0) {
+        close(w.reports[0]);
+        close(w.thanks[1]);
+        sandbox_create_as_guard(spec, w.reports[1], w.thanks[0]);
+    }
     int error = errno;
     close(w.reports[1]);
     close(w.thanks[0]);

@@ -3,12 +3,22 @@
  * A sandbox with a life of its own: a process that runs it (sandbox/run.h) and belongs to nobody,
  * in a session of its own, so that it lives on when its creator ends or is killed.
  *
- *   creator ── fork ── (gone) ── fork ── the sandbox's starter ── its kernel, its gateway
- *      └──────────── "it runs", or why it does not, over a pipe ──┘
+ *   creator ── fork ── guard ── fork ── the sandbox's starter ── its kernel, its gateway
+ *      │                 └ "thanks" ┐                 │
+ *      └──── "it runs", or why it does not, over a pipe
+ *
+ * The guard stays until the creator has the name: a sandbox of which nobody will know is not to
+ * live on.
  */
 #pragma once
 
 #include "sandbox/spec.h"
+
+/* What the starter tells its creator. */
+struct sandbox_report {
+    int error; /* negative errno; 0: it runs, text is its name */
+    char text[SANDBOX_ERROR_MAX_BYTES];
+};
 
 /*
  * Starts it and waits until programs can be started in it (spec->waits), or its own runs. 0 and its
@@ -19,3 +29,10 @@
  */
 int sandbox_create(const struct sandbox_spec *spec, char name[static SANDBOX_NAME_MAX_BYTES + 1],
                    struct sandbox_error *e);
+
+/*
+ * The same for a creator that does not wait: in a child of its own, which becomes the guard. The
+ * sandbox's struct sandbox_report comes over `report`, a pipe that nobody else may write to;
+ * without one byte over `thanks` before its end, the sandbox ends.
+ */
+_noreturn_ void sandbox_create_as_guard(const struct sandbox_spec *spec, int report, int thanks);

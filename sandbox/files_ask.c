@@ -72,6 +72,13 @@ void files_disconnect(struct files_connection *c)
 
 /* ---- questions ---- */
 
+bool files_call_fits(const struct files_call *call)
+{
+    return (!call->user || strlen(call->user) <= FILES_USER_MAX_BYTES) &&
+           (!call->path || strlen(call->path) <= FILES_PATH_MAX_BYTES) &&
+           call->more_size <= FILES_METADATA_MAX_BYTES;
+}
+
 int files_send(struct files_connection *c, const struct files_call *call)
 {
     struct files_question q = call->question;
@@ -79,8 +86,7 @@ int files_send(struct files_connection *c, const struct files_call *call)
     size_t user_size = strlen(user), path_size = strlen(path);
     if (c->is_waiting || q.size > c->memory_size || q.offset < 0)
         return -EINVAL;
-    if (user_size > FILES_USER_MAX_BYTES || path_size > FILES_PATH_MAX_BYTES ||
-        call->more_size > FILES_METADATA_MAX_BYTES)
+    if (!files_call_fits(call))
         return -ENAMETOOLONG;
     q.user_size = (uint32_t)user_size;
     q.path_size = (uint32_t)path_size;

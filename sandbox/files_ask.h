@@ -43,6 +43,9 @@ struct files_call {
     size_t more_size; /* of more, which may hold NULs */
 };
 
+/* Whether its texts are no longer than questions have them. */
+bool files_call_fits(const struct files_call *call);
+
 /* Nothing else is under way. 0; -ENAMETOOLONG, -EINVAL: it can't be asked; or what send(2) says. */
 int files_send(struct files_connection *c, const struct files_call *call);
 

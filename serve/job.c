@@ -2,11 +2,13 @@
 #include "serve/serve_parts.h"
 
 #include "sandbox/create.h"
+#include "sandbox/stream_pair.h"
 #include "sandbox/updates.h"
 
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 
 struct job {
@@ -17,13 +19,12 @@ struct job {
     size_t size;
     bool is_forgotten;
     pid_t pid; /* at work */
-    int pipe;
+    int pipe, thanks;
 };
 
-/* What the child tells. */
-struct report {
-    int error;
-    char text[SANDBOX_ERROR_MAX_BYTES];
+/* Ends of the child's. */
+struct ends {
+    int report, thanks;
 };
 
 void jobs_init(struct jobs *c, const struct serve *s, job_done_fn done, void *userdata)
@@ -115,14 +116,13 @@ static int complete(struct sandbox_spec *spec, const struct job *c, struct sandb
     return 0;
 }
 
-static int create(struct sandbox_spec *spec, const struct job *c, struct report *ret,
+/* Returns only when it has failed. */
+static int create(struct sandbox_spec *spec, const struct job *c, const struct ends *ends,
                   struct sandbox_error *e)
 {
-    char name[SANDBOX_NAME_MAX_BYTES + 1] = "";
     int r = complete(spec, c, e);
     if (r == 0)
-        r = sandbox_create(spec, name, e);
-    snprintf(ret->text, sizeof(ret->text), "%s", name);
+        sandbox_create_as_guard(spec, ends->report, ends->thanks);
     return r;
 }
 
@@ -141,7 +141,7 @@ static int read_policy(const struct job *c, const char **ret_name, const char **
 
 static int set_policy(const struct job *c, struct sandbox_error *e)
 {
-    const char *name, *policy;
+    const char *name = NULL, *policy = NULL;
     uint64_t generation;
     int r = read_policy(c, &name, &policy, e);
     if (r < 0)
@@ -150,42 +150,60 @@ static int set_policy(const struct job *c, struct sandbox_error *e)
     return updates_set_policy(name, &u, &generation, e);
 }
 
-static _noreturn_ void work(const struct serve *s, const struct job *c, int pipe)
+static int set_policy_apart(const struct job *c, struct sandbox_error *e)
 {
-    struct report r = {0};
+    /* A terminal's Ctrl-C is for the launcher. */
+    setpgid(0, 0);
+    return set_policy(c, e);
+}
+
+static _noreturn_ void work(const struct serve *s, const struct job *c, const struct ends *ends)
+{
+    struct sandbox_report r = {0};
     struct sandbox_error e = {0};
     sigset_t none;
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, NULL);
-    /* A terminal's Ctrl-C is for the launcher. */
-    setpgid(0, 0);
     /* Or the next launcher would find its address in use. */
     for (size_t i = 0; i < s->listener_count; i++)
         close(s->listeners[i]);
-    r.error = c->type == LAUNCH_CREATE ? create(s->spec, c, &r, &e) : set_policy(c, &e);
+    r.error = c->type == LAUNCH_CREATE ? create(s->spec, c, ends, &e) : set_policy_apart(c, &e);
     if (r.error < 0)
         snprintf(r.text, sizeof(r.text), "%s", e.text);
-    _exit(write(pipe, &r, sizeof(r)) == (ssize_t)sizeof(r) ? 0 : 1);
+    _exit(write(ends->report, &r, sizeof(r)) == (ssize_t)sizeof(r) ? 0 : 1);
 }
 
 /* ---- in the launcher ---- */
 
+/* In a child: their guards are to see when the launcher is gone. */
+static void leave_others(const struct jobs *all)
+{
+    const struct job *other;
+    list_for_each(other, &all->working, link)
+    {
+        close(other->pipe);
+        close(other->thanks);
+    }
+}
+
 /* The specification is the child's own copy from the fork on. */
 static int start(struct jobs *all, struct job *c)
 {
-    int fds[2];
-    if (pipe2(fds, O_CLOEXEC) < 0)
+    _cleanup_close_ int report = -1, report_end = -1, thanks = -1, thanks_end = -1;
+    if (!stream_pair_pipe(&report, &report_end, true) ||
+        !stream_pair_sockets(SOCK_STREAM, &thanks, &thanks_end))
         return -errno;
     c->pid = fork();
-    if (c->pid == 0)
-        work(all->serve, c, fds[1]);
-    int error = errno;
-    close(fds[1]);
-    if (c->pid < 0) {
-        close(fds[0]);
-        return -error;
+    if (c->pid == 0) {
+        close(report);
+        close(thanks);
+        leave_others(all);
+        work(all->serve, c, &(struct ends){report_end, thanks_end});
     }
-    c->pipe = fds[0];
+    if (c->pid < 0)
+        return -errno;
+    c->pipe = TAKE_FD(report);
+    c->thanks = TAKE_FD(thanks);
     list_remove(&c->link);
     list_append(&all->working, &c->link);
     all->working_count++;
@@ -234,16 +252,19 @@ size_t jobs_fill_poll(const struct jobs *all, struct pollfd p[JOBS_MAX])
 /* It has written all that it ever will, or is gone: so neither call waits for long. */
 static void finish(struct jobs *all, struct job *c)
 {
-    struct report r;
+    struct sandbox_report r;
     ssize_t size = read(c->pipe, &r, sizeof(r));
     close(c->pipe);
-    while (waitpid(c->pid, NULL, 0) < 0 && errno == EINTR)
-        ;
-    if (size != (ssize_t)sizeof(r))
-        r = (struct report){.error = -EPIPE, .text = "it was interrupted; try again"};
+    if (size == (ssize_t)sizeof(r))
+        (void)send(c->thanks, "", 1, MSG_NOSIGNAL); /* who is gone already needs none */
+    else
+        r = (struct sandbox_report){.error = -EPIPE, .text = "it was interrupted; try again"};
+    close(c->thanks);
     r.text[sizeof(r.text) - 1] = '\0';
     if (!c->is_forgotten)
         all->done(all->userdata, c->type, c->id, -r.error, r.text);
+    while (waitpid(c->pid, NULL, 0) < 0 && errno == EINTR)
+        ;
     all->working_count--;
     free_job(c);
 }

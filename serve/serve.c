@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "serve/serve_parts.h"
 
-#include "sandbox/registry.h"
+#include "lib/text/shown.h"
 #include "sandbox/socket_file.h"
-#include "sandbox/usage.h"
 
 #include <signal.h>
 #include <stdio.h>
@@ -20,11 +19,13 @@ struct loop {
     struct serve *serve;
     struct server_child server;
     struct jobs jobs;
+    struct measurings measurings;
     struct registry registry;
     int signals;
-    bool is_ready; /* once: the person was told */
-    bool is_wrong; /* the server has said what it can't */
-    bool is_deaf;  /* it takes no answers */
+    bool is_ready;     /* once: the person was told */
+    bool is_wrong;     /* the server has said what it can't */
+    bool is_deaf;      /* it takes no answers */
+    char failure[512]; /* why it ends, in its own words; safe to show */
     int64_t failures_ns[FAILURES_MAX];
 };
 
@@ -106,44 +107,23 @@ static void open_socket(struct loop *l, const struct launch_packet *p)
         reply_error(l, LAUNCH_OPENED, p->id, fd == -ECONNREFUSED ? ENOENT : -fd);
 }
 
-static int measure(struct loop *l, const char *name, struct launch_usage *ret)
+/* A measured_fn. */
+static void on_measured(void *userdata, uint64_t id, int error, const struct launch_usage *usage)
 {
-    struct sandbox_usage u;
-    char *text;
-    int r = registry_read(&l->registry, name, &text);
-    if (r < 0)
-        return r;
-    struct record *record = calloc(1, sizeof(*record));
-    if (record)
-        record_parse(text, record);
-    r = record ? usage_read(record, &u) : -ENOMEM;
-    if (r == 0)
-        *ret = (struct launch_usage){
-            .memory_bytes = u.memory_bytes,
-            .memory_cache_bytes = u.cache_bytes,
-            .memory_limit_bytes = record->limits.value[LIMIT_MEMORY],
-            .disk_limit_bytes = record->limits.value[LIMIT_DISK],
-            .cpu_ns = u.cpu_ns,
-            .cpu_thousandths = record->limits.value[LIMIT_CPUS],
-        };
-    free(record);
-    free(text);
-    return r;
+    if (error)
+        reply_error(userdata, LAUNCH_USED, id, error);
+    else
+        reply(userdata, LAUNCH_USED, id, 0, usage, sizeof(*usage), -1);
 }
 
 static void tell_usage(struct loop *l, const struct launch_packet *p)
 {
     char name[LAUNCH_NAME_SIZE + 1];
-    struct launch_usage usage;
     if (!read_name(p, name)) {
         l->is_wrong = true;
         return;
     }
-    int r = measure(l, name, &usage);
-    if (r < 0)
-        reply_error(l, LAUNCH_USED, p->id, -r);
-    else
-        reply(l, LAUNCH_USED, p->id, 0, &usage, sizeof(usage), -1);
+    measurings_add(&l->measurings, &l->registry, p->id, name);
 }
 
 static void be_ready(struct loop *l, const struct launch_packet *p)
@@ -172,6 +152,9 @@ static void take_message(struct loop *l)
     case LAUNCH_READY:
         be_ready(l, p);
         break;
+    case LAUNCH_FAILED:
+        text_line(message.data, p->data_size, l->failure, sizeof(l->failure));
+        break;
     case LAUNCH_CREATE:
     case LAUNCH_POLICY:
         add_job(l, p);
@@ -191,7 +174,9 @@ static void take_message(struct loop *l)
 
 static void describe_end(const struct loop *l, int status, char *text, size_t size)
 {
-    if (l->is_wrong)
+    if (l->failure[0])
+        snprintf(text, size, "%s", l->failure);
+    else if (l->is_wrong)
         snprintf(text, size, "it asked for what it may not");
     else if (l->is_deaf)
         snprintf(text, size, "it took no answers");
@@ -214,12 +199,17 @@ static bool note_failure(struct loop *l)
 
 static int on_server_ended(struct loop *l, struct sandbox_error *e)
 {
-    char why[160], line[256];
+    char why[512], line[640];
     describe_end(l, server_child_end(&l->server), why, sizeof(why));
     jobs_forget(&l->jobs);
+    measurings_forget(&l->measurings);
+    bool has_said = l->failure[0];
     l->is_wrong = l->is_deaf = false;
+    l->failure[0] = '\0';
     if (!l->is_ready)
-        return sandbox_error_set(e, -EPIPE, "serve: the server could not start: %s", why);
+        return sandbox_error_set(e, -EPIPE, "serve: %s%s", why,
+                                 has_said ? ""
+                                          : ", so the server can't start; see glovebox doctor");
     if (!note_failure(l))
         return sandbox_error_set(e, -EPIPE, "serve: the server fails again and again: %s", why);
     snprintf(line, sizeof(line), "serve: the server failed: %s; it is started again", why);
@@ -246,17 +236,20 @@ static bool take_signal(struct loop *l)
 /* 1: go on; 0: a signal has come that ends it; or negative errno. */
 static int turn(struct loop *l, struct sandbox_error *e)
 {
-    struct pollfd p[3 + JOBS_MAX] = {
+    struct pollfd p[3 + JOBS_MAX + MEASURINGS_MAX] = {
         {.fd = l->signals, .events = POLLIN},
         {.fd = l->server.channel, .events = POLLIN},
         {.fd = l->server.pidfd, .events = POLLIN},
     };
     size_t count = jobs_fill_poll(&l->jobs, p + 3);
-    if (poll(p, 3 + count, -1) < 0)
+    struct pollfd *measured = p + 3 + count;
+    size_t measured_count = measurings_fill_poll(&l->measurings, measured);
+    if (poll(p, 3 + count + measured_count, measurings_wait_ms(&l->measurings)) < 0)
         return errno == EINTR ? 1 : -errno;
     if (p[0].revents && !take_signal(l))
         return 0;
     jobs_step(&l->jobs, p + 3, count);
+    measurings_step(&l->measurings, measured, measured_count);
     if (p[1].revents & POLLIN)
         take_message(l);
     if (l->is_wrong || l->is_deaf || p[2].revents) {
@@ -284,6 +277,8 @@ int serve_run(struct serve *s, struct sandbox_error *e)
 {
     struct loop l = {.serve = s, .server = SERVER_CHILD_NONE, .registry = REGISTRY_CLOSED};
     jobs_init(&l.jobs, s, on_done, &l);
+    l.measurings.done = on_measured;
+    l.measurings.userdata = &l;
     int r = registry_open(&l.registry, e);
     if (r < 0)
         return r;
@@ -296,6 +291,7 @@ int serve_run(struct serve *s, struct sandbox_error *e)
         r = turn(&l, e);
     server_child_end(&l.server);
     jobs_forget(&l.jobs);
+    measurings_forget(&l.measurings);
     base_closep(&l.signals);
     registry_close(&l.registry);
     return r;

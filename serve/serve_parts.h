@@ -2,7 +2,9 @@
 /* The parts of serve/serve.h. Not for other rooms. */
 #pragma once
 
+#include "lib/base/launch.h"
 #include "lib/base/list.h"
+#include "sandbox/registry.h"
 #include "serve/serve.h"
 
 #include <poll.h>
@@ -61,3 +63,39 @@ void jobs_step(struct jobs *j, const struct pollfd *p, size_t count);
 
 /* Who asked is gone: those that wait are dropped, those at work are finished for nobody. */
 void jobs_forget(struct jobs *j);
+
+/* ---- measuring.c: what sandboxes use ---- */
+
+#define MEASURINGS_MAX 16 /* under way; of more it is not known */
+
+struct measuring {
+    uint64_t id;
+    int socket; /* on which its kernel is asked; -1 */
+    int64_t until_ns, kernel_cpu_ns;
+    struct launch_usage usage;
+};
+
+/* error: a positive errno, or 0. */
+typedef void (*measured_fn)(void *userdata, uint64_t id, int error,
+                            const struct launch_usage *usage);
+
+/* To be zeroed, but for the last two. */
+struct measurings {
+    struct measuring items[MEASURINGS_MAX];
+    size_t count;
+    measured_fn done;
+    void *userdata;
+};
+
+/* Its kernel has a second to answer; nobody is waited for here. Each ends in done(). */
+void measurings_add(struct measurings *all, struct registry *registry, uint64_t id,
+                    const char *name);
+
+size_t measurings_fill_poll(const struct measurings *all, struct pollfd p[MEASURINGS_MAX]);
+/* For poll(2): -1: no matter. */
+int measurings_wait_ms(const struct measurings *all);
+/* p: count entries as they were filled, and nothing was added since. */
+void measurings_step(struct measurings *all, const struct pollfd *p, size_t count);
+
+/* Who asked is gone. */
+void measurings_forget(struct measurings *all);

@@ -66,8 +66,9 @@ static int run_child(const struct serve *s, struct child *c, struct server_child
 
 static int send_key(const struct server_child *c, const char *key)
 {
-    const struct launch_packet p = {.type = LAUNCH_KEY,
-                                    .data_size = key ? (uint32_t)strlen(key) : 0};
+    static uint64_t starts;
+    const struct launch_packet p = {
+        .type = LAUNCH_KEY, .id = starts++, .data_size = key ? (uint32_t)strlen(key) : 0};
     return server_child_send(c, &p, key, -1);
 }
 

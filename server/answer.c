@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "server/connection_parts.h"
 #include "server/json.h"
+#include "server/metrics.h"
 #include "server/server.h"
 
 #include <stdio.h>
@@ -95,13 +96,6 @@ static struct http_framing choose_framing(struct connection *c, unsigned status,
     return (struct http_framing){.kind = is_old ? HTTP_BODY_CLOSE : HTTP_BODY_CHUNKED};
 }
 
-static void count(unsigned status)
-{
-    server.requests++;
-    if (status >= 500)
-        server.failures++;
-}
-
 void request_begin(struct request *r, unsigned status, const char *type, uint64_t length)
 {
     struct connection *c = connection_of(r);
@@ -131,7 +125,8 @@ void request_begin(struct request *r, unsigned status, const char *type, uint64_
     c->closes |= head.framing.kind == HTTP_BODY_CLOSE;
     if (http_response_write(&c->out, &head) < 0)
         c->is_gone = true;
-    count(status);
+    if (c->is_stream)
+        metrics_count_stream(1);
     connection_changed(c);
 }
 

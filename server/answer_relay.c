@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "server/connection_parts.h"
+#include "server/metrics.h"
 #include "server/relay.h"
 #include "server/server.h"
 
@@ -27,7 +28,6 @@ static bool begin(struct connection *c, const struct http_response_head *h)
     }
     c->has_begun = true;
     c->status = h->status;
-    server.requests++;
     connection_changed(c);
     return true;
 }
@@ -41,6 +41,8 @@ bool relay_begin(struct request *r, const struct http_response_head *head)
         return false;
     c->is_chunked = h.framing.kind == HTTP_BODY_CHUNKED;
     c->is_stream = h.framing.kind != HTTP_BODY_LENGTH;
+    if (c->is_stream)
+        metrics_count_stream(1);
     c->length_left = c->is_stream ? 0 : h.framing.length;
     c->closes |= h.framing.kind == HTTP_BODY_CLOSE;
     return true;
@@ -54,6 +56,7 @@ bool relay_tunnel(struct request *r, const struct http_response_head *h)
         return false;
     c->phase = PHASE_TUNNEL;
     c->is_stream = true;
+    metrics_count_stream(1);
     /* Of a client that has vanished nothing else would tell. */
     setsockopt(c->watch.fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof(on));
     return true;

@@ -2,12 +2,14 @@
 #include "server/boxes.h"
 
 #include "lib/db/db.h"
+#include "server/events.h"
 #include "server/interpreter.h"
 #include "server/json.h"
 #include "server/keys.h"
 #include "server/limits.h"
 #include "server/port_link.h"
 #include "server/measure.h"
+#include "server/metrics.h"
 #include "server/request.h"
 #include "server/server.h"
 
@@ -123,11 +125,18 @@ void box_remove_stream(struct box_stream *s)
     list_remove(&s->link);
 }
 
-/* It has ended, whatever the records say of it. */
-static void is_over(struct box *b, const char *why)
+/* It has ended, whatever the records say of it. cause, words: as its keeper tells. */
+static void is_over(struct box *b, const char *cause, const char *words)
 {
+    static const char *const causes[] = {[BOX_KILLED] = "request", [BOX_TIMEOUT] = "timeout"};
     cut_streams(b);
-    note(b, why);
+    note(b, "ended");
+    if (!strcmp(cause, "lifetime"))
+        cause = causes[BOX_TIMEOUT];
+    cause = b->cause ? causes[b->cause] : cause;
+    if (b->state != BOX_STARTING)
+        metrics_count_end(cause);
+    events_tell_killed(b, cause, b->cause ? "" : words);
     if (db_run(server.db, "DELETE FROM sandboxes WHERE id = ?", "s", b->id) < 0)
         server_say("sandbox %s: its record can't be removed; it will be at the next start", b->id);
     if (b->started)
@@ -157,14 +166,17 @@ static void set_timer(struct box *b, int64_t ms)
         server_say("sandbox %s: out of memory; its keeper ends it", b->id);
 }
 
-int box_end(struct box *b, const char *why)
+int box_end(struct box *b, enum box_cause cause)
 {
+    static const char *const words[] = {[BOX_KILLED] = "killed", [BOX_TIMEOUT] = "its time was up"};
     int r = tell_end(b);
     if (r < 0)
         return r;
     if (b->state != BOX_ENDING) {
-        note(b, why);
-        db_run(server.db, "UPDATE sandboxes SET ending = 1 WHERE id = ?", "s", b->id);
+        note(b, words[cause]);
+        b->cause = cause;
+        db_run(server.db, "UPDATE sandboxes SET ending = ? WHERE id = ?", "is", (int64_t)cause,
+               b->id);
     }
     b->state = BOX_ENDING;
     cut_streams(b);
@@ -181,7 +193,7 @@ static void on_timer(struct timer *t)
         set_timer(b, b->deadline_ms - server_wall_ms());
         return;
     }
-    if (box_end(b, "its time was up") < 0)
+    if (box_end(b, b->cause ? b->cause : BOX_TIMEOUT) < 0)
         set_timer(b, 1000);
 }
 
@@ -201,8 +213,9 @@ static void on_opened(struct link *l)
     b->timer.fire = on_timer;
     b->state = BOX_RUNNING;
     set_timer(b, b->deadline_ms - server_wall_ms());
+    events_tell_created(b);
     if (was_ending)
-        box_end(b, "ended again, after the server");
+        box_end(b, b->cause);
     measure_soon();
     if (!b->started)
         return;
@@ -215,8 +228,13 @@ static void on_opened(struct link *l)
 
 static void on_message(struct link *l, const struct exec_message *m)
 {
-    if (m->packet.type == EXEC_OVER)
-        is_over(container_of(l, struct box, link), "ended");
+    char text[300];
+    if (m->packet.type != EXEC_OVER)
+        return;
+    size_t size = MIN((size_t)m->packet.text_size, sizeof(text) - 2);
+    memcpy(text, m->text, size);
+    text[size] = text[size + 1] = '\0';
+    is_over(container_of(l, struct box, link), text, text + strlen(text) + 1);
 }
 
 /* One of the records, which an earlier server had asked for and nobody has told whether it came. */
@@ -244,7 +262,7 @@ static void on_closed(struct link *l, int error)
         return;
     /* Not reached for want of memory or descriptors: it may live, and keeps its record. */
     if (is_gone) {
-        is_over(b, "ended");
+        is_over(b, "lost", "its keeper is gone");
         return;
     }
     server_say("sandbox %s can't be reached: %s", b->id, strerror(error));
@@ -373,6 +391,7 @@ int box_set_deadline(struct box *b, int64_t deadline_ms)
                    deadline_ms, b->id);
     if (r < 0)
         return r;
+    char end[TIME_TEXT_SIZE + 1];
     b->deadline_ms = deadline_ms;
     r = tell_lifetime(b);
     if (r < 0) {
@@ -381,6 +400,8 @@ int box_set_deadline(struct box *b, int64_t deadline_ms)
         return r;
     }
     set_timer(b, deadline_ms - server_wall_ms());
+    text_write_time(deadline_ms, end);
+    events_tell_updated(b, "set_timeout", json_string(end));
     return 0;
 }
 
@@ -393,6 +414,7 @@ int box_set_network(struct box *b, json_t *network, int internet)
     b->network = json_incref(network);
     b->internet = internet;
     note(b, "its network was changed");
+    events_tell_updated(b, "set_network", json_true());
     return db_run(server.db, "UPDATE sandboxes SET network = ?, internet = ? WHERE id = ?", "sis",
                   text, (int64_t)internet, b->id);
 }
@@ -462,6 +484,7 @@ void boxes_inherit(int64_t from, int64_t to)
     int r = db_run(server.db, "UPDATE sandboxes SET key = ? WHERE key = ?", "ii", to, from);
     if (r < 0)
         server_say("sandboxes of a revoked key can't be given to its maker: %s", strerror(-r));
+    events_inherit(from, to);
     list_for_each(b, &all, all)
     {
         if (b->key != from)
@@ -507,7 +530,10 @@ static int recover_one(struct db_query *q)
     snprintf(b->traffic_token, sizeof(b->traffic_token), "%s", db_text(q, 13));
     b->started_ms = db_number(q, 3);
     b->deadline_ms = db_number(q, 4);
-    b->state = db_number(q, 10) ? BOX_ENDING : BOX_STARTING;
+    b->cause = db_number(q, 10) == BOX_TIMEOUT ? BOX_TIMEOUT
+               : db_number(q, 10)              ? BOX_KILLED
+                                               : BOX_LIVES;
+    b->state = b->cause ? BOX_ENDING : BOX_STARTING;
     return 0;
 }
 

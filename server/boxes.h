@@ -19,11 +19,15 @@
 
 #include <jansson.h>
 
+/* Why one is ended by the server. */
+enum box_cause { BOX_LIVES, BOX_KILLED, BOX_TIMEOUT };
+
 enum box_state { BOX_STARTING, BOX_RUNNING, BOX_ENDING };
 
 struct box {
     struct list all;
     enum box_state state;
+    enum box_cause cause; /* ENDING */
     char id[64];
     int64_t key; /* whose it is */
     char token[TOKEN_SIZE + 1];
@@ -105,7 +109,7 @@ int box_set_deadline(struct box *b, int64_t deadline_ms);
 int box_set_network(struct box *b, json_t *network, int internet);
 
 /* Ends it: its streams are cut at once. 0; or negative errno: its keeper can't be told. */
-int box_end(struct box *b, const char *why);
+int box_end(struct box *b, enum box_cause cause);
 
 void box_add_stream(struct box *b, struct box_stream *s, struct request *r);
 void box_add_relay(struct box *b, struct box_stream *s, struct request *r);

@@ -4,6 +4,7 @@
 #include "server/certificate.h"
 #include "server/connection_parts.h"
 #include "server/log.h"
+#include "server/metrics.h"
 #include "server/server.h"
 #include "server/wire.h"
 
@@ -86,6 +87,11 @@ static void tell(struct connection *c)
         return;
     connection_name_request(c, id);
     name_client(c, client, sizeof(client));
+    int64_t took_ns = head ? server_now_ns() - c->began_ns : 0;
+    if (c->is_stream)
+        metrics_count_stream(-1);
+    metrics_count_request(head ? head->method : NULL, c->request.route, c->status, took_ns,
+                          c->sent_bytes, c->is_stream);
     log_request(&(struct log_entry){
         .began_ms = head ? c->began_ms : server_wall_ms(),
         .request = id,
@@ -96,7 +102,7 @@ static void tell(struct connection *c)
         .path = head ? head->path : NULL,
         .status = c->status,
         .bytes = c->sent_bytes,
-        .took_ns = head ? server_now_ns() - c->began_ns : 0,
+        .took_ns = took_ns,
         .is_cut = !c->has_ended || c->is_broken || connection_waiting(c) > 0,
     });
 }
@@ -123,6 +129,8 @@ static void release(struct watch *w)
 
 static void destroy(struct connection *c)
 {
+    if (wire_is_shaking_hands(c) || wire_has_failed(c))
+        metrics_count_bad_handshake();
     tell(c);
     finish_request(c);
     list_remove(&c->all);
@@ -499,7 +507,7 @@ static void sweep(struct timer *t)
 
 /* ---- accepting ---- */
 
-/* The one that has been idle longest gives its place to a new one. */
+/* The one that has been without a whole request for longest gives its place to a new one. */
 static bool make_place(void)
 {
     struct connection *c, *oldest = NULL;
@@ -507,8 +515,7 @@ static bool make_place(void)
         return true;
     list_for_each(c, &all, all)
     {
-        bool is_idle = c->phase == PHASE_LINGER ||
-                       (c->phase == PHASE_HEAD && !http_request_has_begun(&c->parser));
+        bool is_idle = c->phase == PHASE_LINGER || c->phase == PHASE_HEAD;
         if (is_idle && (!oldest || c->since_ns < oldest->since_ns))
             oldest = c;
     }

@@ -4,6 +4,7 @@
 #include "server/connection.h"
 #include "server/keys.h"
 #include "server/limits.h"
+#include "server/metrics.h"
 #include "server/route.h"
 #include "server/server.h"
 
@@ -11,6 +12,7 @@
 #include <stdio.h>
 
 #define SEGMENT_MAX_BYTES 512
+#define METRICS_MAX_BYTES (256 * 1024)
 
 static const char no_pause[] =
     "pausing is not offered yet; let the sandbox run, or kill it and create another";
@@ -20,7 +22,6 @@ static const char no_template[] =
 static const char no_volume[] = "volumes are not offered yet; write files to the sandbox instead";
 static const char no_secret[] =
     "secrets are not offered yet; glovebox run --secret has them for single programs";
-static const char no_log[] = "logs are not offered yet; read a command's output as it comes";
 
 static void answer_health(struct request *r)
 {
@@ -28,20 +29,17 @@ static void answer_health(struct request *r)
     request_answer(r, 200, "application/json", text, sizeof(text) - 1);
 }
 
-/* The text format of Prometheus: https://prometheus.io/docs/instrumenting/exposition_formats/ */
+/* Of all keys, so for an owner's alone. */
 static void answer_metrics(struct request *r)
 {
-    char text[1024];
-    int size = snprintf(
-        text, sizeof(text),
-        "# TYPE glovebox_sandboxes gauge\nglovebox_sandboxes %zu\n"
-        "# TYPE glovebox_connections gauge\nglovebox_connections %zu\n"
-        "# TYPE glovebox_requests_total counter\nglovebox_requests_total %" PRIu64 "\n"
-        "# TYPE glovebox_failures_total counter\nglovebox_failures_total %" PRIu64 "\n"
-        "# TYPE glovebox_start_time_seconds gauge\nglovebox_start_time_seconds %" PRId64 "\n",
-        boxes_count(), connections_count(), server.requests, server.failures,
-        server.started_ms / 1000);
-    request_answer(r, 200, "text/plain; version=0.0.4", text, (size_t)size);
+    struct buf text = BUF_INIT(METRICS_MAX_BYTES);
+    if (r->key->parent)
+        request_fail(r, 403, "this key may not see what others do; use an owner's");
+    else if (metrics_write(&text) < 0)
+        request_fail(r, 503, "the server is short of memory; try again later");
+    else
+        request_answer(r, 200, "text/plain; version=0.0.4", text.data, text.size);
+    buf_done(&text);
 }
 
 /* Also the description of this table and of envd's: tests hold it against them. */
@@ -72,6 +70,9 @@ static const struct control_route {
     {"PATCH", "/api-keys/*", &control_rename_key, NULL},
     {"DELETE", "/api-keys/*", &control_revoke_key, NULL},
     {"GET", "/audit", &control_audit, NULL},
+    {"GET", "/events", &control_stream_events, NULL},
+    {"GET", "/events/sandboxes", &control_list_events, NULL},
+    {"GET", "/events/sandboxes/*", &control_list_events, NULL},
     {"GET", "/sandboxes/metrics", NULL, "ask for each sandbox: /sandboxes/ID/metrics"},
     {"GET", "/sandboxes/*", &control_get, NULL},
     {"DELETE", "/sandboxes/*", &control_delete, NULL},
@@ -86,8 +87,8 @@ static const struct control_route {
     {"POST", "/sandboxes/*/fork", NULL, "forks are not offered yet; create a new sandbox"},
     {"POST", "/v2/sandboxes/*/fork", NULL, "forks are not offered yet; create a new sandbox"},
     {"POST", "/sandboxes/*/snapshots", NULL, no_snapshot},
-    {"GET", "/sandboxes/*/logs", NULL, no_log},
-    {"GET", "/v2/sandboxes/*/logs", NULL, no_log},
+    {"GET", "/sandboxes/*/logs", &control_logs, NULL},
+    {"GET", "/v2/sandboxes/*/logs", &control_logs, NULL},
     {NULL, "/snapshots", NULL, no_snapshot},
     {NULL, "/templates", NULL, no_template},
     {NULL, "/v2/templates", NULL, no_template},
@@ -115,7 +116,11 @@ static int take_segment(struct request *r, const char *segment, size_t size)
 
 bool control_has_key(struct request *r)
 {
-    const char *text = request_field(r, "x-api-key");
+    static const char bearer[] = "Bearer ";
+    const char *text = request_field(r, "x-api-key"), *other = request_field(r, "authorization");
+    /* As Prometheus sends it. */
+    if (!text && other && !strncmp(other, bearer, sizeof(bearer) - 1))
+        text = other + sizeof(bearer) - 1;
     r->key = text ? keys_find(text) : NULL;
     if (r->key) {
         r->key_id = r->key->id;
@@ -174,6 +179,7 @@ const struct handler *control_find(struct request *r)
     size_t size = 0;
     bool is_known;
     const struct control_route *route = find_route(r, &segment, &size, &is_known);
+    r->route = route ? route->path : NULL;
     if (route && (route->handler == &health || route->handler == &openapi))
         return route->handler;
     if (!control_has_key(r))

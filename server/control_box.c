@@ -85,7 +85,7 @@ static void fail_because(struct request *r, int error)
 static void delete (struct request *r)
 {
     struct box *b = control_get_box(r);
-    int error = b ? box_end(b, "killed") : 0;
+    int error = b ? box_end(b, BOX_KILLED) : 0;
     if (b && error < 0)
         fail_because(r, error);
     else if (b)

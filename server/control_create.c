@@ -3,6 +3,7 @@
 #include "server/control.h"
 #include "server/interpreter.h"
 #include "server/limits.h"
+#include "server/metrics.h"
 #include "server/network.h"
 #include "server/server.h"
 
@@ -150,8 +151,10 @@ static bool check_network(struct request *r, const json_t *body, struct box_wish
 static bool check_count(struct request *r)
 {
     const char *why = keys_count_one(r->key, boxes_count_of);
-    if (why)
+    if (why) {
+        metrics_count_creation(EAGAIN, 0);
         request_fail(r, 429, "%s", why);
+    }
     return !why;
 }
 
@@ -174,6 +177,7 @@ static void on_started(void *userdata, struct box *b, int error, const char *why
 {
     struct creation *c = userdata;
     struct request *r = c->request;
+    metrics_count_creation(error, error ? 0 : server_wall_ms() - b->started_ms);
     if (r && error)
         request_fail(r, status_of(error), "%s", why);
     else if (r)
@@ -189,6 +193,7 @@ static void begin(struct request *r, const struct box_wish *wish)
     struct box *b;
     int error = c ? boxes_new(wish, on_started, c, &b) : -ENOMEM;
     if (error < 0) {
+        metrics_count_creation(-error, 0);
         const char *why;
         unsigned status = control_status_of(error, &why);
         request_fail(r, status, "%s", why);

@@ -116,6 +116,7 @@ const struct handler *envd_find(struct request *r, struct box *b)
 {
     bool is_known;
     const struct envd_route *route = find_route(r, &is_known);
+    r->route = route ? route->path : NULL;
     if (is_internal(r) || (!route && !is_known)) {
         request_fail(r, 404, "no such path; docs/api.md lists what is served");
         return NULL;

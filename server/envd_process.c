@@ -180,14 +180,25 @@ static void on_message(struct link *l, const struct exec_message *m)
     }
 }
 
+/* sandbox/execs.c closes the connections that it has no room for. */
+static void fail_to_ask(struct stream *s, int error, const char *words)
+{
+    if (error == ECONNRESET || error == EPIPE)
+        fail(s, "resource_exhausted",
+             "too many are connected to programs of this sandbox; close some of the streams");
+    else if (error == E2BIG)
+        fail(s, "invalid_argument", words);
+    else
+        fail(s, error == EAGAIN || error == EMFILE ? "resource_exhausted" : "internal", words);
+}
+
 static void on_closed(struct link *l, int error)
 {
     struct stream *s = stream_of_link(l);
     if (s->has_started || error == ENOENT || error == EPIPE || error == ECONNREFUSED)
         request_cut(s->request); /* the sandbox is gone, which /health then says */
     else
-        fail(s, error == EAGAIN || error == EMFILE ? "resource_exhausted" : "internal",
-             strerror(error));
+        fail_to_ask(s, error, strerror(error));
 }
 
 static void start(struct stream *s)
@@ -204,7 +215,7 @@ static void start(struct stream *s)
         s->has_tty = c.exec.flags & EXEC_TTY;
         r = exec_ask_start(s->link.watch.fd, &c.exec, &e);
         if (r < 0)
-            fail(s, r == -E2BIG ? "invalid_argument" : "internal", e.text);
+            fail_to_ask(s, -r, e.text);
     }
     process_command_done(&c);
 }
@@ -220,7 +231,7 @@ static void attach(struct stream *s)
     p.value = which.pid;
     int r = link_send(&s->link, &p, which.tag, which.tag ? strlen(which.tag) : 0, -1);
     if (r < 0)
-        fail(s, "internal", strerror(-r));
+        fail_to_ask(s, -r, strerror(-r));
 }
 
 static void on_opened(struct link *l)

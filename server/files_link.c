@@ -123,6 +123,8 @@ int files_link_ask(struct files_link *l, const struct files_call *call)
 {
     if (l->is_asked || l->failed)
         return l->failed ? -l->failed : -EBUSY;
+    if (!files_call_fits(call))
+        return -ENAMETOOLONG;
     int r = l->is_open ? files_send(&l->connection, call) : keep(l, call);
     l->is_asked = r == 0;
     return r;

@@ -224,6 +224,7 @@ const struct handler *interpreter_find(struct request *r, struct box *b)
     const struct interpreter_route *route = find_route(r);
     if (!route)
         return NULL;
+    r->route = route->path;
     /* Whoever sends a token means this sandbox by it. */
     if ((route->needs_token && !token) || (token && !text_equal_secretly(token, b->token))) {
         interpreter_fail(r, 401,

@@ -112,7 +112,7 @@ static int send_message(enum launch_type type, uint64_t id, uint32_t kind, const
     return sendmsg(channel.fd, &m, MSG_NOSIGNAL | MSG_DONTWAIT) < 0 ? -errno : 0;
 }
 
-int launcher_start(char **ret_key)
+int launcher_start(char **ret_key, uint64_t *ret_starts)
 {
     int fd;
     channel = (struct watch){.fd = LAUNCH_CHANNEL_FD, .ready = on_channel};
@@ -129,6 +129,7 @@ int launcher_start(char **ret_key)
     }
     if (message.packet.type != LAUNCH_KEY)
         return -EPROTO;
+    *ret_starts = message.packet.id;
     *ret_key = strndup(message.data, message.packet.data_size);
     explicit_bzero(&message, sizeof(message));
     return *ret_key ? watch_for(&channel, EPOLLIN) : -ENOMEM;
@@ -139,6 +140,11 @@ void launcher_ready(const char *key)
     int r = send_message(LAUNCH_READY, 0, 0, key, key ? strlen(key) : 0);
     if (r < 0)
         server_fail("the launcher: %s", strerror(-r));
+}
+
+bool launcher_failed(const char *why)
+{
+    return send_message(LAUNCH_FAILED, 0, 0, why, strlen(why)) == 0;
 }
 
 int launcher_ask(struct ask *a, enum launch_type type, uint32_t kind, const void *data,

@@ -19,11 +19,15 @@ struct ask {
     void (*answered)(struct ask *a, int error, const char *data, size_t size, int fd);
 };
 
-/* Waits for KEY, and gives its text, to be freed: before the seal. 0 or negative errno. */
-int launcher_start(char **ret_key);
+/* Waits for KEY, and gives its text, to be freed, and how many servers there were before: before
+ * the seal. 0 or negative errno. */
+int launcher_start(char **ret_key, uint64_t *ret_starts);
 
 /* Tells that requests are taken, and which key was made (or NULL). */
 void launcher_ready(const char *key);
+
+/* Tells why the server ends. False: it can't be told. */
+bool launcher_failed(const char *why);
 
 /*
  * Asks. -EAGAIN: too much is asked at once; -ENOBUFS. data_size is at most LAUNCH_DATA_MAX.

@@ -37,6 +37,11 @@
 #define PORT_RELAYS_MAX    256  /* requests to ports of one sandbox at once, with WebSockets */
 #define AUDIT_ROWS_MAX     100000
 
+/* ---- events ---- */
+#define EVENTS_MAX           20000 /* kept, of all sandboxes */
+#define EVENT_DATA_MAX_BYTES 8192  /* with more it is kept without */
+#define EVENT_STREAMS_MAX    64
+
 /* ---- code interpreter ---- */
 #define INTERPRETER_BODY_MAX          (4 * 1024 * 1024)  /* of a cell */
 #define INTERPRETER_CONTEXTS_MAX      32                 /* of one sandbox */

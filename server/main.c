@@ -18,6 +18,7 @@
 #include "server/launcher.h"
 #include "server/log.h"
 #include "server/loop.h"
+#include "server/metrics.h"
 #include "server/measure.h"
 #include "server/schema.h"
 #include "server/seal.h"
@@ -54,10 +55,15 @@ void server_say(const char *format, ...)
 
 void server_fail(const char *format, ...)
 {
+    char why[512];
     va_list args;
     va_start(args, format);
-    say(format, args);
+    vsnprintf(why, sizeof(why), format, args);
     va_end(args);
+    if (!launcher_failed(why))
+        server_say("%s", why);
+    else
+        log_say(why);
     log_flush();
     _exit(1);
 }
@@ -93,6 +99,7 @@ static void open_records(void)
 /* What is needed only at the start, and by the host's leave. */
 static void begin(char **ret_key)
 {
+    uint64_t starts = 0;
     const char *what;
     signal(SIGPIPE, SIG_IGN);
     json_start();
@@ -102,7 +109,8 @@ static void begin(char **ret_key)
     if (r == 0)
         r = loop_start();
     if (r == 0)
-        r = launcher_start(ret_key);
+        r = launcher_start(ret_key, &starts);
+    metrics_start(starts);
     if (r < 0)
         server_fail("start: %s; free memory and try again", strerror(-r));
     r = server_enter(&what);
@@ -149,12 +157,13 @@ int main(int argc, char **argv)
     if (r == -EINVAL)
         server_fail("the given API key is none; it is e2b_ and 40 of 0-9 a-f");
     if (r < 0)
-        server_fail("the keys can't be read or written: %s", strerror(-r));
+        server_fail("the keys can't be read or written: %s; see the state folder", strerror(-r));
     explicit_bzero(given, strlen(given));
     free(given);
     r = boxes_recover();
     if (r < 0)
-        server_fail("the records of sandboxes can't be read: %s", strerror(-r));
+        server_fail("the records of sandboxes can't be read: %s; see the state folder",
+                    strerror(-r));
     measure_start();
     accept_clients(count);
     launcher_ready(made);

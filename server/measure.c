@@ -3,6 +3,9 @@
 
 #include "server/server.h"
 
+/* Its creator asks for something first, and the launcher does one thing at a time. */
+#define SOON_MS 200
+
 struct measure {
     int64_t at_ms;
     struct launch_usage usage;
@@ -16,7 +19,7 @@ struct measures {
 
 /* A round: those that were not measured since it began, one at a time. */
 static struct {
-    struct timer timer;
+    struct timer timer, soon;
     struct ask ask;
     char id[64]; /* of the one that is asked for */
     int64_t began_ms;
@@ -37,7 +40,8 @@ static const struct measure *last_of(const struct box *b)
 static double used_since(const struct measure *before, const struct measure *now)
 {
     int64_t ms = before ? now->at_ms - before->at_ms : 0;
-    int64_t used_ns = before ? now->usage.cpu_ns - before->usage.cpu_ns : 0;
+    bool is_known = before && before->usage.cpu_ns >= 0 && now->usage.cpu_ns >= 0;
+    int64_t used_ns = is_known ? now->usage.cpu_ns - before->usage.cpu_ns : 0;
     return ms > 0 && used_ns > 0 ? 100.0 * (double)used_ns / (double)(ms * NSEC_PER_MSEC) : 0;
 }
 
@@ -49,7 +53,11 @@ static void keep(struct box *b, const struct launch_usage *usage)
     struct measures *m = b->measures;
     if (!m)
         return;
-    now.cpu_used_pct = used_since(last_of(b), &now);
+    const struct measure *before = last_of(b);
+    now.cpu_used_pct = used_since(before, &now);
+    /* Nobody says: as far as it was known. */
+    if (now.usage.disk_bytes == LAUNCH_NOT_KNOWN)
+        now.usage.disk_bytes = before ? before->usage.disk_bytes : 0;
     m->items[m->next] = now;
     m->next = (m->next + 1) % MEASURES_MAX;
     m->count = MIN(m->count + 1, (size_t)MEASURES_MAX);
@@ -96,16 +104,23 @@ static void on_timer(struct timer *t)
         go_on();
 }
 
-void measure_soon(void)
+static void on_soon(struct timer *t _unused_)
 {
     if (!round_of.ask.id)
         go_on();
+}
+
+void measure_soon(void)
+{
+    if (!round_of.soon.place)
+        timer_set(&round_of.soon, server_now_ns() + SOON_MS * NSEC_PER_MSEC);
 }
 
 void measure_start(void)
 {
     round_of.ask.answered = on_measured;
     round_of.timer.fire = on_timer;
+    round_of.soon.fire = on_soon;
     round_of.began_ms = server_wall_ms();
     timer_set(&round_of.timer, server_now_ns() + MEASURE_S * NSEC_PER_SEC);
     measure_soon();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * What sandboxes use: each is measured when it begins and every MEASURE_S, by the launcher, one
- * after the other; the latest MEASURES_MAX are kept in memory.
+ * What sandboxes use: each is measured soon after it begins and every MEASURE_S, by the launcher,
+ * one after the other; the latest MEASURES_MAX are kept in memory.
  */
 #pragma once
 

@@ -42,6 +42,7 @@ static bool asks_to_send_token(const struct request *r)
 
 const struct handler *ports_find(struct request *r, struct box *b, const struct route *route)
 {
+    r->route = "/sandboxes/*/ports/*";
     if (b->traffic_token[0] && asks_to_send_token(r)) {
         request_answer_preflight(r);
         return NULL;

@@ -40,6 +40,7 @@ struct request {
     /* of them, for the log: */
     int64_t key_id; /* 0: none */
     char box_id[64];
+    const char *route; /* a constant: the path that its handler is for; NULL: none */
 };
 
 /* A field of the answer beside those that are always there; name is a constant, value is copied. */

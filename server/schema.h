@@ -36,6 +36,18 @@ static const char *const schema_steps[] = {
     "ALTER TABLE sandboxes ADD COLUMN cpus_thousandths INTEGER NOT NULL DEFAULT 0;"
     "CREATE INDEX audit_by_sandbox ON audit (sandbox);",
 
+    /* sandboxes.ending: 0, or an enum box_cause of boxes.h. */
+    "CREATE TABLE events ("
+    "  id INTEGER PRIMARY KEY AUTOINCREMENT,"
+    "  uuid TEXT NOT NULL,"
+    "  at_ms INTEGER NOT NULL,"
+    "  key INTEGER NOT NULL,"
+    "  sandbox TEXT NOT NULL,"
+    "  type INTEGER NOT NULL," /* enum event_type of events.h */
+    "  template TEXT NOT NULL,"
+    "  data TEXT NOT NULL);" /* JSON */
+    "CREATE INDEX events_by_sandbox ON events (sandbox, id);",
+
     /* Of those that were there nobody knows this token: their ports stay closed. */
     "ALTER TABLE sandboxes ADD COLUMN traffic_token TEXT NOT NULL DEFAULT '';"
     "UPDATE sandboxes SET traffic_token = lower(hex(randomblob(16)));",

@@ -14,9 +14,10 @@
  *   envd*.c          port 49983 of a sandbox: processes, files
  *   interpreter*.c   port 49999 of a sandbox: cells of code
  *   port*.c          the ports on which its programs listen
- *   log.c            a line for each request
+ *   log.c            a line for each request; metrics.c: how many there were
  *   openapi.json     what is served, for others to read
  *   boxes.c          the sandboxes, in memory and on disk
+ *   events.c         what has happened to them
  *   keys.c           API keys
  *   launcher.c       questions to the launcher
  *   seal.c           what this process gives up
@@ -37,7 +38,6 @@ struct server {
     bool has_public_ports; /* likewise: whoever knows the id may connect */
     int64_t memory_mb, cpus_thousandths, disk_mb; /* the limits of each sandbox; 0: none */
     int64_t started_ms;                           /* server_wall_ms() */
-    uint64_t requests, failures;                  /* answered; of them with 5xx */
 };
 
 extern struct server server;

@@ -13,6 +13,11 @@ bool wire_is_shaking_hands(const struct connection *c)
     return c->tls && tls_session_progress(c->tls) == TLS_HANDSHAKE;
 }
 
+bool wire_has_failed(const struct connection *c)
+{
+    return c->tls && tls_session_progress(c->tls) == TLS_FAILED;
+}
+
 bool wire_has_ended(const struct connection *c)
 {
     return c->tls && tls_session_progress(c->tls) == TLS_CLOSED;
@@ -68,7 +73,7 @@ int wire_flush(struct connection *c)
     if (c->out.capacity > READ_BYTES)
         buf_done(&c->out);
     /* What can't be encrypted will never be. */
-    return c->tls && tls_session_progress(c->tls) == TLS_FAILED ? -EPROTO : 0;
+    return wire_has_failed(c) ? -EPROTO : 0;
 }
 
 void wire_end(struct connection *c)
@@ -110,7 +115,7 @@ ssize_t wire_read(struct connection *c, char *to, size_t size)
     }
     tls_session_take(c->tls, ciphertext, (size_t)n, &taken);
     n = open_records(c, to, size);
-    if (tls_session_progress(c->tls) != TLS_FAILED)
+    if (!wire_has_failed(c))
         return n;
     /* The alert says why, if it goes out. */
     wire_flush(c);

@@ -24,5 +24,8 @@ void wire_end(struct connection *c);
  */
 bool wire_has_ended(const struct connection *c);
 
+/* Whether TLS with it has broken off. */
+bool wire_has_failed(const struct connection *c);
+
 /* Whether it is not yet known who they are to each other. */
 bool wire_is_shaking_hands(const struct connection *c);

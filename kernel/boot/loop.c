@@ -81,6 +81,15 @@ static void dispatch(const struct seccomp_notif *n)
     call_run(c);
 }
 
+/*
+ * Whether what comes next is sooner a watch's than a call: a task ends, or all wait for something.
+ * What it is must not wait for a tick: somebody outside starts a program, or talks to one.
+ */
+static bool expects_no_call(void)
+{
+    return process_ending > 0 || call_total == thread_total;
+}
+
 void loop_run(void)
 {
     call_may_run = exec_may_run;
@@ -95,7 +104,7 @@ void loop_run(void)
         int64_t deadline = busy ? 0 : timer_next_ns();
         if (kernel.config.trace)
             trace_flush();
-        int r = host->receive(&n, deadline, process_ending > 0);
+        int r = host->receive(&n, deadline, expects_no_call());
         if (r == 0)
             dispatch(&n);
         else if (r == -ENODEV)

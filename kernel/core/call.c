@@ -7,6 +7,7 @@ bool (*call_may_run)(struct call *c);
 void (*call_on_end)(struct call *c, long result);
 void (*call_on_park)(struct call *c);
 struct call *call_current;
+size_t call_total;
 
 /* No errno (MAX_ERRNO of Linux), none of its restart codes, and distinct. */
 _Static_assert(CALL_DROP < CALL_HOST && CALL_HOST < CALL_PARKED && CALL_PARKED < -4095,
@@ -23,6 +24,7 @@ struct call *call_new(void)
     struct call *c = pool_count ? pool[--pool_count] : malloc(sizeof(*c));
     if (!c)
         return NULL;
+    call_total++;
     memset(c, 0, sizeof(*c));
     c->deadline_ns = CALL_NO_DEADLINE;
     list_init(&c->run_link);
@@ -31,6 +33,7 @@ struct call *call_new(void)
 
 static void call_free(struct call *c)
 {
+    call_total--;
     free(c->more_waits);
     if (pool_count < POOL_MAX)
         pool[pool_count++] = c;

@@ -99,6 +99,9 @@ struct call {
  */
 extern struct call *call_current;
 
+/* That have no answer yet: while no handler runs, those that are parked or woken. */
+extern size_t call_total;
+
 /* Argument words as the types that Linux takes them for. */
 static inline int call_int(const struct call *c, int i)
 {

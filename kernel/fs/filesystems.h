@@ -33,7 +33,6 @@ int layer_super_new(const struct layer_options *options, struct super **ret);
 /* The budget that one takes from. */
 const struct storage_budget *layer_budget(const struct super *layer);
 
-
 /* Makes a file, directory or link in a super at start-up, without permission checks. */
 int layer_add_directory(struct dentry *parent, const char *name, mode_t mode, uid_t uid, gid_t gid,
                         struct dentry **ret /* borrowed, may be NULL */);

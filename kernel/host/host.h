@@ -19,8 +19,9 @@ struct host_ops {
     /*
      * Waits for a system call of any task; *ret is filled. 0; -EINTR: host_watches were ready and
      * have run, or deadline_ns (CLOCK_MONOTONIC, INT64_MAX: none) has come; -ENOENT: the caller
-     * died meanwhile; -ENODEV: no task is left. prompt: a task is about to end, so its pidfd must
-     * be seen at once; else patient watches may be seen HOST_TICK_NS late.
+     * died meanwhile; -ENODEV: no task is left. prompt: a task is about to end, or all of them wait
+     * for something, so watches must be seen at once; else patient ones may be seen HOST_TICK_NS
+     * late.
      */
     int (*receive)(struct seccomp_notif *ret, int64_t deadline_ns, bool prompt);
     /* Answers with a value (>= 0) or negative errno. -ENOENT: the task is gone. */

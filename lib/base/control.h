@@ -154,7 +154,7 @@ enum control_reason {
 
 /* What the kernel alone knows. */
 struct control_used {
-    uint64_t disk_bytes, inodes;         /* of what disk_bytes and inodes of the specification limit */
+    uint64_t disk_bytes, inodes; /* of what disk_bytes and inodes of the specification limit */
     uint64_t received_bytes, sent_bytes; /* by connections and datagrams from and to the outside */
     uint32_t processes, threads;         /* of programs: without the init */
 };

@@ -10,9 +10,11 @@
  *                    requests are logged from now on
  *   TLS pem, key     launcher, likewise: what new connections of clients are encrypted with; a
  *                    NUL stands between the two
- *   KEY text         launcher, first: the API key that is to be valid, or nothing: the server
- *                    makes one when it has none
+ *   KEY id, text     launcher, first: the API key that is to be valid, or nothing: the server
+ *                    makes one when it has none. id: how many servers there were before
  *   READY text       server: takes requests; the key that it has just made, or nothing
+ *
+ *   FAILED text      server: it ends, and why: a sentence
  *
  *   CREATE id, spec  server: start a sandbox, as the records say
  *   CREATED id       launcher: it runs; or error, and a sentence
@@ -69,6 +71,7 @@ enum launch_type {
     LAUNCH_POLICY_SET,
     /* server -> launcher */
     LAUNCH_READY,
+    LAUNCH_FAILED,
     LAUNCH_CREATE,
     LAUNCH_OPEN,
     LAUNCH_USAGE,
@@ -101,12 +104,15 @@ struct launch_message {
     char data[LAUNCH_DATA_MAX];
 };
 
+/* disk_bytes that a sandbox's kernel did not say. */
+#define LAUNCH_NOT_KNOWN UINT64_MAX
+
 /* A sandbox at this moment. */
 struct launch_usage {
     uint64_t memory_bytes, memory_limit_bytes;
     uint64_t memory_cache_bytes; /* of memory_bytes: files' */
     uint64_t disk_bytes, disk_limit_bytes;
-    int64_t cpu_ns; /* of all its processes, since its start */
+    int64_t cpu_ns; /* of all its processes, since its start; -1: its kernel did not say */
     uint64_t cpu_thousandths;
 };
 

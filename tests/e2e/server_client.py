@@ -5,6 +5,7 @@ import http.client
 import json
 import os
 import re
+import resource
 import signal
 import socket
 import struct
@@ -166,8 +167,10 @@ class Server:
 
     tls = None  # an SSLContext for its clients
 
-    def __init__(self, folder, *options):
+    def __init__(self, folder, *options, prefix=(), files=None):
+        """prefix: words in front of glovebox; files: how many descriptors it may have."""
         self.state, self.port, self.options = os.path.join(folder, "state"), free_port(), options
+        self.prefix, self.files = prefix, files
         self.key_file = os.path.join(folder, "key")
         with open(self.key_file, "w", encoding="utf-8") as f:
             f.write(KEY + "\n")
@@ -175,11 +178,17 @@ class Server:
         self.errors = os.path.join(folder, "serve.err")
         self.start()
 
+    def words(self):
+        return [*self.prefix, GLOVEBOX, "serve", "--listen", str(self.port), "--state", self.state, "--api-key-file",
+                self.key_file, *self.options]
+
     def start(self):
+        def limit():
+            if self.files:
+                resource.setrlimit(resource.RLIMIT_NOFILE, (self.files, self.files))
         with open(self.errors, "ab") as errors:
-            self.process = subprocess.Popen(
-                [GLOVEBOX, "serve", "--listen", str(self.port), "--state", self.state, "--api-key-file", self.key_file,
-                 *self.options], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=errors)
+            self.process = subprocess.Popen(self.words(), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                                            stderr=errors, preexec_fn=limit)
         line = self.process.stdout.readline()
         if b"serves on" not in line:
             self.process.wait()
@@ -225,10 +234,11 @@ class Server:
 class Served(Case):
     """A case with a server."""
     OPTIONS = ()
+    MORE = {}
 
     def setUp(self):
         super().setUp()
-        self.server = Server(self.folder, *self.OPTIONS)
+        self.server = Server(self.folder, *self.OPTIONS, **self.MORE)
         self.addCleanup(self.server.end)
         self.client = self.server.client()
 

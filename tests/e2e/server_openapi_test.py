@@ -178,6 +178,23 @@ class Answers(Served):
             self.control("GET", "/sandboxes/{sandboxID}", 404, **one)
             self.control("GET", "/sandboxes/{sandboxID}", 400, sandboxID="A")
 
+    def of_events(self):
+        box = self.client.create(metadata={"a": "b"})
+        self.client.ask("POST", f"/sandboxes/{box.name}/timeout", {"timeout": 100})
+        box.kill()
+        for path in ("/events/sandboxes", "/events/sandboxes/{sandboxID}"):
+            self.assertTrue(wait_until(lambda p=path: self.control("GET", p, 200, sandboxID=box.name).json()[0]["eventLabel"] == "killed"))
+            self.control("GET", path, 400, query="?limit=0", sandboxID=box.name)
+        for path in ("/sandboxes/{sandboxID}/logs", "/v2/sandboxes/{sandboxID}/logs"):
+            self.assertEqual(len(self.control("GET", path, 200, sandboxID=box.name).json()["logs"]), 3)
+            self.control("GET", path, 404, sandboxID="i" + "0" * 20)
+        connection = self.client.connect()
+        connection.request("GET", "/events?after=0", headers={"X-API-Key": self.client.key})
+        answer = connection.getresponse()
+        answer.fields, answer.body = dict(answer.getheaders()), b""
+        self.check("GET", "/events", answer, 200)
+        connection.close()
+
     def of_keys(self):
         key = self.control("POST", "/api-keys", 201, {"name": "n", "scope": {"sandboxes": 1, "egress": "none", "templates": ["base"],
                                                                             "expiresAt": "2999-01-01T00:00:00Z"}}).json()
@@ -259,6 +276,7 @@ class Answers(Served):
     def test_are_as_described(self):
         self.of_the_server()
         self.of_sandboxes()
+        self.of_events()
         self.of_keys()
         self.box = self.client.create(envVars={"A": "b"})
         self.of_files()

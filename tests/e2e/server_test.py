@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """glovebox serve: its start and end, the control plane, and that nothing is lost when it is killed."""
+import contextlib
 import json
 import os
 import random
@@ -188,9 +189,30 @@ class Control(Served):
         sample = self.client.ask("GET", path).json()[0]
         self.assertEqual((sample["memTotal"], sample["diskTotal"], sample["cpuCount"]), (2 << 30, 10 << 30, 2))
         self.assertGreater(sample["memUsed"], 0)
-        box.start("/bin/sh", "-c", "while :; do :; done").next()
+        box.start("/bin/sh", "-c", "head -c 30000000 /dev/zero >/tmp/x; while :; do :; done").next()
         self.assertTrue(wait_until(lambda: self.client.ask("GET", path).json()[-1]["cpuUsedPct"] > 20))
+        self.assertTrue(wait_until(lambda: 30000000 <= self.client.ask("GET", path).json()[-1]["diskUsed"] < 31000000))
+        with stopped(box_kernel(box)):
+            count = len(self.client.ask("GET", path).json())
+            self.assertTrue(wait_until(lambda: len(self.client.ask("GET", path).json()) > count))
+            last = self.client.ask("GET", path).json()[-1]
+        self.assertEqual(last["cpuUsedPct"], 0)
+        self.assertGreaterEqual(last["diskUsed"], 30000000)
         self.assertEqual(self.client.ask("GET", f"/sandboxes/{box.name}/metrics?start=1&end=2").json(), [])
+
+
+def box_kernel(box):
+    """The process that is the kernel of its sandbox."""
+    return json.loads(subprocess.run([GLOVEBOX, "inspect", "--json", box.name], capture_output=True, check=True).stdout)["pid"]
+
+
+@contextlib.contextmanager
+def stopped(pid):
+    os.kill(pid, signal.SIGSTOP)
+    try:
+        yield
+    finally:
+        os.kill(pid, signal.SIGCONT)
 
 
 class Killed(Served):
