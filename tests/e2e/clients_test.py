@@ -103,6 +103,32 @@ class Clients(inspect_test.Inspect):
         self.each(f"/usr/bin/python3 -m pip install -q --no-cache-dir --disable-pip-version-check --target /tmp/t "
                   f"--index-url {HOST}/simple tiny >&2\nPYTHONPATH=/tmp/t /usr/bin/python3 -c 'import tiny; print(tiny.VALUE)'", "42\n")
 
+    def test_apt(self):
+        """A list of packages, and one of them, from a repository that the user trusts."""
+        self.need("apt-get", "dpkg-deb")
+        os.makedirs(self.path("tiny/DEBIAN"))
+        control = "Package: tiny\nVersion: 1.0\nArchitecture: all\nMaintainer: A <a@example.com>\nDescription: tiny\n"
+        self.path("tiny/DEBIAN/control", control)
+        subprocess.run(["dpkg-deb", "--build", self.path("tiny"), self.path("tiny.deb")], check=True, capture_output=True)
+        with open(self.path("tiny.deb"), "rb") as f:
+            data = f.read()
+        packages = control + f"Filename: ./tiny.deb\nSize: {len(data)}\nSHA256: {hashlib.sha256(data).hexdigest()}\n"
+        internet_files.publish(self.served, "apt/tiny.deb", data)
+        internet_files.publish(self.served, "apt/Packages", packages)
+        internet_files.publish(self.served, "apt/Release", "Date: Thu, 01 Jan 2026 00:00:00 UTC\nSHA256:\n "
+                               f"{hashlib.sha256(packages.encode()).hexdigest()} {len(packages)} Packages\n")
+        self.each(f"""
+            mkdir -p /tmp/a/etc/apt.conf.d /tmp/a/etc/preferences.d /tmp/a/state/lists/partial /tmp/a/cache/archives/partial
+            cd /tmp/a
+            touch state/status
+            echo 'deb [trusted=yes] {HOST}/apt ./' > etc/sources.list
+            options="-q -o Dir::Etc=/tmp/a/etc -o Dir::State=/tmp/a/state -o Dir::State::status=/tmp/a/state/status
+                     -o Dir::Cache=/tmp/a/cache -o APT::Sandbox::User="
+            apt-get $options --error-on=any update >&2
+            apt-get $options download tiny >&2
+            dpkg-deb -f tiny_1.0_all.deb Package Version
+        """, "Package: tiny\nVersion: 1.0\n")
+
     def test_npm(self):
         self.need("npm", "node")
         data = tarball("package", {"package.json": '{"name": "tiny", "version": "1.0.0"}', "index.js": "module.exports = 42"})

@@ -10,7 +10,7 @@ sys.dont_write_bytecode = True
 import egress_test  # noqa: E402
 from cases import GLOVEBOX, main  # noqa: E402
 from egress_test import cidr, domain  # noqa: E402
-from internet import EVIL, GOOD, OTHER  # noqa: E402
+from internet import EVIL, GOOD, HUGE_PARTS, OTHER  # noqa: E402
 
 CLIENT = r"""
 import http.client, ssl
@@ -175,6 +175,18 @@ c.request("POST", "/", body)
 print(json.dumps([len(body), c.getresponse().read().decode() == f"{sum(body)}\\n"]))
 """
         self.assertEqual(self.python(code, *self.policy(*self.RULES)), [len(egress_test.BIG), True])
+
+    def test_content_of_any_size_goes_through_a_gateway_of_64_mib(self):
+        code = """
+piece = bytes(range(256)) * 4096
+c = http.client.HTTPSConnection("other.good.test", timeout=60)
+c.request("GET", "/huge")
+answer = c.getresponse()
+size = sum(len(data) for data in iter(lambda: answer.read(1 << 20), b""))
+c.request("POST", "/", (piece for _ in range(80)), {"Content-Length": str(80 * len(piece))})
+print(json.dumps([size, c.getresponse().read().decode() == f"{80 * sum(piece)}\\n"]))
+"""
+        self.assertEqual(self.python(code, *self.policy(*self.RULES)), [len(egress_test.BIG) * HUGE_PARTS, True])
 
     def test_a_reader_is_woken_by_the_end_of_reading(self):
         code = """

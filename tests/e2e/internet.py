@@ -34,6 +34,7 @@ MACHINE6, ROUTER6 = "2a0f:5707::1", "2a0f:5707::2"
 GOOD6, EVIL6, DEAD6 = "2a0f:5708::10", "2a0f:5708::66", "2a0f:5708::99"
 HTTP2_PORT = 8450
 BIG = bytes(range(251)) * 33500  # 8 MiB and a bit
+HUGE_PARTS = 10  # of that: more than all the memory that a gateway may have
 
 libc = ctypes.CDLL(None, use_errno=True)
 
@@ -251,8 +252,12 @@ class Web(http.server.BaseHTTPRequestHandler):
         elif path := internet_files.find(self.folder, self.path):
             with open(path, "rb") as f:
                 self.reply(f.read(), fields=[("Content-Type", mimetypes.guess_type(path)[0] or "application/octet-stream")])
+        elif internet_files.is_missing(self.folder, self.path):
+            self.reply(b"", 404)
         elif self.path.startswith("/echo"):
             self.reply(internet_tls.echo_of(self))
+        elif self.path == "/huge":
+            self.reply(BIG * HUGE_PARTS)
         else:
             self.reply(BIG if self.path == "/big" else f"{self.server.server_address[0]} {self.path}\n".encode())
 

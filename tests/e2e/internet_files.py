@@ -17,6 +17,12 @@ def find(folder, path):
     return at if os.path.isfile(at) else None
 
 
+def is_missing(folder, path):
+    """It would be in a folder that is there."""
+    parent = os.path.dirname(path.split("?")[0]).strip("/")
+    return bool(parent) and ".." not in parent and os.path.isdir(os.path.join(folder, FILES, parent))
+
+
 def content_of(request):
     """Of a request, however it is framed."""
     if request.headers.get("Transfer-Encoding") != "chunked":
