@@ -5,8 +5,9 @@
 
 #include <stdio.h>
 
-#define FILE_MAX_BYTES (256u * 1024)
-#define FIELDS         7
+#define FILE_MAX_BYTES   (256u * 1024)
+#define FILE_SPARE_BYTES 4096 /* where an image says that files are smaller than they are */
+#define FIELDS           7
 
 char *user_read_file(const struct walk_base *base, const char *name)
 {
@@ -18,8 +19,9 @@ char *user_read_file(const struct walk_base *base, const char *name)
     path_put(&p);
     if (r < 0)
         return NULL;
-    char *text = malloc(FILE_MAX_BYTES);
-    ssize_t n = text ? file_read_kernel(f, text, FILE_MAX_BYTES - 1, 0) : -ENOMEM;
+    size_t room = (size_t)MIN(f->inode->size + FILE_SPARE_BYTES, (off_t)FILE_MAX_BYTES);
+    char *text = malloc(room);
+    ssize_t n = text ? file_read_kernel(f, text, room - 1, 0) : -ENOMEM;
     file_put(f);
     if (n < 0) {
         free(text);
