@@ -9,6 +9,8 @@
  *     start  PORT SANDBOX TOKEN PROGRAM...       PROGRAM has ended in a sandbox that lives
  *     write  PORT SANDBOX TOKEN BYTES            a file is written, one for each worker
  *     read   PORT SANDBOX TOKEN BYTES            it is read, all of it
+ *     code   PORT KEY                            run_code in a sandbox that was just made
+ *     cell   PORT SANDBOX TOKEN                  run_code where some was run
  *     kill   PORT KEY                            a sandbox is ended, and a stream of it is cut
  *     socket SANDBOX PROGRAM...                  as start, by way of libglovebox, without the
  * server spawn  PROGRAM...                          posix_spawn and wait on the machine itself
@@ -36,11 +38,18 @@
 #define NAME_SIZE    64
 #define REQUEST_SIZE 8192
 #define READ_SIZE    65536
+#define ENVD_PORT    49983
+#define CODE_PORT    49999
 #define BOUNDARY     "glovebox-bench-3b1f"
+
+struct box {
+    char name[NAME_SIZE], token[NAME_SIZE];
+};
 
 /* What the operations have in common, from the command line. */
 static int port;
-static const char *key, *the_sandbox, *the_token;
+static const char *key;
+static struct box the_box;
 static char **program;
 static size_t file_bytes;
 static char *file;
@@ -69,10 +78,6 @@ struct connection {
     int fd;
     size_t at, end; /* of what was read */
     char data[READ_SIZE];
-};
-
-struct box {
-    char name[NAME_SIZE], token[NAME_SIZE];
 };
 
 static struct connection *connect_to_server(void)
@@ -206,11 +211,11 @@ static void take_member(const char *text, const char *name, char ret[NAME_SIZE])
     snprintf(ret, NAME_SIZE, "%.*s", (int)(end - begin - 1), begin + 1);
 }
 
-static void create(struct connection *c, struct box *ret)
+static void create_from(struct connection *c, const char *template, struct box *ret)
 {
-    static const char body[] = "{\"templateID\":\"base\",\"timeout\":600}";
-    char text[REQUEST_SIZE];
+    char body[128], text[REQUEST_SIZE];
     size_t total;
+    snprintf(body, sizeof(body), "{\"templateID\":\"%s\",\"timeout\":600}", template);
     int n = snprintf(text, sizeof(text),
                      "POST /v2/sandboxes HTTP/1.1\r\nHost: 127.0.0.1\r\nX-API-Key: %s\r\n"
                      "Content-Type: application/json\r\nContent-Length: %zu\r\n\r\n%s",
@@ -220,6 +225,11 @@ static void create(struct connection *c, struct box *ret)
         fail("create", text);
     take_member(text, "sandboxID", ret->name);
     take_member(text, "envdAccessToken", ret->token);
+}
+
+static void create(struct connection *c, struct box *ret)
+{
+    create_from(c, "base", ret);
 }
 
 static void end(struct connection *c, const struct box *b)
@@ -234,14 +244,19 @@ static void end(struct connection *c, const struct box *b)
         fail("kill", text);
 }
 
-/* The head of a request to envd of a sandbox, all but its length. */
+/* The head of a request to a port of a sandbox, all but its length. */
+static int write_head_to(const struct box *b, int sandbox_port, const char *line, const char *type,
+                         char *text)
+{
+    return snprintf(text, REQUEST_SIZE,
+                    "%s HTTP/1.1\r\nHost: 127.0.0.1\r\nE2b-Sandbox-Id: %s\r\n"
+                    "E2b-Sandbox-Port: %d\r\nX-Access-Token: %s\r\nContent-Type: %s\r\n",
+                    line, b->name, sandbox_port, b->token, type);
+}
+
 static int write_head(const struct box *b, const char *line, const char *type, char *text)
 {
-    return snprintf(
-        text, REQUEST_SIZE,
-        "%s HTTP/1.1\r\nHost: 127.0.0.1\r\nE2b-Sandbox-Id: %s\r\nE2b-Sandbox-Port: 49983\r\n"
-        "X-Access-Token: %s\r\nContent-Type: %s\r\n",
-        line, b->name, b->token, type);
+    return write_head_to(b, ENVD_PORT, line, type, text);
 }
 
 static void ask_start(struct connection *c, const struct box *b, char **words)
@@ -326,6 +341,20 @@ static void read_file(struct connection *c, const struct box *b, int number)
         fail("read", text);
 }
 
+static void run_code(struct connection *c, const struct box *b)
+{
+    static const char body[] = "{\"code\":\"1 + 1\"}";
+    char text[REQUEST_SIZE];
+    size_t total;
+    int n = write_head_to(b, CODE_PORT, "POST /execute", "application/json", text);
+    n += snprintf(text + n, sizeof(text) - (size_t)n, "Content-Length: %zu\r\n\r\n%s", strlen(body),
+                  body);
+    send_all(c, text, (size_t)n);
+    if (read_answer(c, text, sizeof(text), &total) != 200 || !strstr(text, "\"text\":\"2\"") ||
+        !strstr(text, "end_of_execution"))
+        fail("run_code", text);
+}
+
 /* ---- operations: each returns its nanoseconds ---- */
 
 struct worker {
@@ -334,14 +363,6 @@ struct worker {
     int64_t *samples;
     struct connection *connection;
 };
-
-static const struct box *given(void)
-{
-    static struct box b;
-    snprintf(b.name, sizeof(b.name), "%s", the_sandbox);
-    snprintf(b.token, sizeof(b.token), "%s", the_token);
-    return &b;
-}
 
 static int64_t do_first(struct worker *w)
 {
@@ -356,25 +377,40 @@ static int64_t do_first(struct worker *w)
 
 static int64_t do_start(struct worker *w)
 {
-    struct box b = *given();
     int64_t begin = now_ns();
-    run_program(w->connection, &b, program);
+    run_program(w->connection, &the_box, program);
     return now_ns() - begin;
 }
 
 static int64_t do_write(struct worker *w)
 {
-    struct box b = *given();
     int64_t begin = now_ns();
-    write_file(w->connection, &b, w->number);
+    write_file(w->connection, &the_box, w->number);
     return now_ns() - begin;
 }
 
 static int64_t do_read(struct worker *w)
 {
-    struct box b = *given();
     int64_t begin = now_ns();
-    read_file(w->connection, &b, w->number);
+    read_file(w->connection, &the_box, w->number);
+    return now_ns() - begin;
+}
+
+static int64_t do_code(struct worker *w)
+{
+    struct box b;
+    create_from(w->connection, "code-interpreter-v1", &b);
+    int64_t begin = now_ns();
+    run_code(w->connection, &b);
+    int64_t took = now_ns() - begin;
+    end(w->connection, &b);
+    return took;
+}
+
+static int64_t do_cell(struct worker *w)
+{
+    int64_t begin = now_ns();
+    run_code(w->connection, &the_box);
     return now_ns() - begin;
 }
 
@@ -404,7 +440,7 @@ static int64_t do_socket(struct worker *w)
     for (int i = 1; program[i]; i++)
         glovebox_command_add_argument(c, program[i]);
     int64_t begin = now_ns();
-    if (glovebox_exec(the_sandbox, c, &exec, &e) < 0 ||
+    if (glovebox_exec(the_box.name, c, &exec, &e) < 0 ||
         glovebox_exec_wait(exec, -1, &event, &e) < 0)
         fail("socket", e.text);
     int64_t took = now_ns() - begin;
@@ -439,6 +475,8 @@ static const struct verb {
     {"start", do_start, 4, .with_server = 1, .with_sandbox = 1},
     {"write", do_write, 4, .with_server = 1, .with_sandbox = 1, .with_bytes = 1},
     {"read", do_read, 4, .with_server = 1, .with_sandbox = 1, .with_bytes = 1},
+    {"code", do_code, 2, .with_server = 1, .with_key = 1},
+    {"cell", do_cell, 3, .with_server = 1, .with_sandbox = 1},
     {"kill", do_kill, 2, .with_server = 1, .with_key = 1},
     {"socket", do_socket, 2, .with_sandbox = 1},
     {"spawn", do_spawn, 1, .with_server = 0},
@@ -526,9 +564,9 @@ static char **take_words(const struct verb *v, char **words)
     if (v->with_key)
         key = *words++;
     if (v->with_sandbox)
-        the_sandbox = *words++;
+        snprintf(the_box.name, NAME_SIZE, "%s", *words++);
     if (v->with_sandbox && v->with_server)
-        the_token = *words++;
+        snprintf(the_box.token, NAME_SIZE, "%s", *words++);
     if (v->with_bytes)
         file_bytes = strtoull(*words++, NULL, 10);
     return words;

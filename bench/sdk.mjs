@@ -4,6 +4,7 @@
 //     node sdk.mjs VERB WORKERS COUNT [BYTES]     prints COUNT lines: nanoseconds of one operation
 //
 // The server and its key are those of the SDK's own variables.
+import { Sandbox as Interpreter } from '@e2b/code-interpreter'
 import { Sandbox } from 'e2b'
 
 const [verb, workers, count, bytes] = [process.argv[2], ...process.argv.slice(3).map(Number)]
@@ -22,6 +23,18 @@ const operations = {
   async start() {
     const begin = process.hrtime.bigint()
     await shared.commands.run('true')
+    return process.hrtime.bigint() - begin
+  },
+  async code() {
+    const sandbox = await Interpreter.create()
+    const took = await operations.cell(0, sandbox)
+    await sandbox.kill()
+    return took
+  },
+  async cell(number, sandbox = shared) {
+    const begin = process.hrtime.bigint()
+    const ran = await sandbox.runCode('1 + 1')
+    if (ran.text !== '2') throw new Error(`run_code: ${JSON.stringify(ran.error)}`)
     return process.hrtime.bigint() - begin
   },
   async write(number) {
@@ -44,7 +57,8 @@ async function work(number) {
   return lines
 }
 
-if (verb !== 'first') shared = await Sandbox.create()
+if (verb === 'cell') shared = await Interpreter.create()
+else if (verb !== 'first' && verb !== 'code') shared = await Sandbox.create()
 if (bytes) content = new Uint8Array(bytes).fill(120).buffer
 if (verb === 'read') for (let i = 0; i < workers; i++) await operations.write(i)
 for (let i = 0; i < 3; i++) await operations[verb](0)
