@@ -85,6 +85,11 @@ print(json.dumps([first, refused, again]))
         self.assertEqual(self.inside(code, domain("*.good.test")), ["ECONNREFUSED", "ok"])
         self.assertEqual(self.said(), [])
 
+    def test_an_audit_changes_nothing_for_quic(self):
+        code = f"[ask_udp(look('api.good.test')[0], port=443), ask_udp('{GOOD}', port=443)]"
+        self.assertEqual(self.inside(code, mode="audit"), ["cba", "cba"])
+        self.assertEqual([d["would_deny"] for d in self.decisions("connect")], [True, True])
+
     def test_a_name_is_dialled_by_our_own_look_up(self):
         code = f"[ask_udp(look('api.good.test')[0]), ask_udp(look('rebind.good.test')[0]), ask_udp('{EVIL}')]"
         found = self.inside(code, domain("api.good.test", "rebind.good.test", proto=["udp"]))

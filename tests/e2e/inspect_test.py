@@ -77,6 +77,18 @@ class Hello(Inspect):
         reasons = [d["reason"] for d in self.decisions("connect") if d["decision"] == "deny"]
         self.assertEqual(reasons, ["name_conflict", "default", "default"])
 
+    def test_a_name_that_is_denied_is_so_at_any_address(self):
+        """Though nobody has asked the resolver for it, and the address is allowed."""
+        rules = ({"id": "never", "action": "deny", "to": {"domain": ["evil.test"]}}, cidr(GOOD, ports=[80, 443]))
+        code = f"""
+s = tcp("{GOOD}")
+s.sendall(b"GET / HTTP/1.1\\r\\nHost: evil.test\\r\\n\\r\\n")
+print(json.dumps([greet("{GOOD}", "api.good.test"), greet("{GOOD}", "evil.test"), s.recv(12)[9:].decode()]))
+"""
+        found = self.python(code, *self.policy(*rules, limits=self.LONG))
+        self.assertEqual(found, [f"{GOOD} /hello", "TLSV1_ALERT_ACCESS_DENIED", "403"])
+        self.assertEqual([(r[1], r[2]) for r in self.came_in()["requests"]], [("api.good.test", "/hello")])
+
     def test_c14_a_hello_in_many_pieces(self):
         code = f"""
 c = ssl.create_default_context()
@@ -175,6 +187,32 @@ c.request("POST", "/", body)
 print(json.dumps([len(body), c.getresponse().read().decode() == f"{sum(body)}\\n"]))
 """
         self.assertEqual(self.python(code, *self.policy(*self.RULES)), [len(egress_test.BIG), True])
+
+    def test_the_end_of_the_handshake_and_a_request_in_one_packet(self):
+        code = """
+look("other.good.test")
+i, o = ssl.MemoryBIO(), ssl.MemoryBIO()
+t = ssl.create_default_context().wrap_bio(i, o, server_hostname="other.good.test")
+s = tcp(look("other.good.test")[0], 443)
+while True:
+    try:
+        t.do_handshake()
+        break
+    except ssl.SSLWantReadError:
+        s.sendall(o.read())
+        i.write(s.recv(65536))
+t.write(b"GET /at-once HTTP/1.1\\r\\nHost: other.good.test\\r\\nConnection: close\\r\\n\\r\\n")
+s.sendall(o.read())
+data = b""
+while not data.endswith(b"/at-once\\n"):
+    i.write(s.recv(65536))
+    try:
+        data += t.read(65536)
+    except ssl.SSLWantReadError:
+        pass
+print(json.dumps(data[9:12].decode()))
+"""
+        self.assertEqual(self.python(code, *self.policy(*self.RULES)), "200")
 
     def test_content_of_any_size_goes_through_a_gateway_of_64_mib(self):
         code = """

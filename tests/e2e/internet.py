@@ -369,7 +369,7 @@ def serve(folder, has_v6):
     threading.Thread(target=serve_names, daemon=True).start()
     threading.Thread(target=count_datagrams, daemon=True).start()
     threading.Thread(target=hear_groups, daemon=True).start()
-    for host, port in ((GOOD, 7), (GOOD, 8), (OTHER, 7), (EVIL, 7)):
+    for host, port in ((GOOD, 7), (GOOD, 8), (GOOD, 443), (OTHER, 7), (EVIL, 7)):
         threading.Thread(target=echo_datagrams, args=(host, port), daemon=True).start()
     if has_v6:
         serve6()
