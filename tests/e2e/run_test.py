@@ -748,7 +748,6 @@ class BadInput(Case):
             (["--muont", "a:b", "true"], r"--muont: no such option; did you mean --mount\?"),
             (["--timeuot=3", "true"], r"did you mean --timeout\?"),
             (["-X", "true"], "-X: no such option"),
-            (["--rm", "true"], "--rm: no such option; leave it out"),
             (["--network", "none", "true"], "no network but what --allow names"),
             (["--mount"], "--mount: its value is missing; write --mount HOST:GUEST"),
             (["-e"], "-e: its value is missing"),
