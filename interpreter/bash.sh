@@ -7,6 +7,7 @@ exec 250<&0 251>&1 252>&2 </dev/null
 unset -f __glovebox_read
 unset __glovebox_text __glovebox_size
 __glovebox_mark=00000000000000000000000000000000
+__glovebox_last=0
 
 # DESCRIPTOR JSON: one frame, for which a piece is always enough
 __glovebox_send() {
@@ -27,8 +28,8 @@ __glovebox_fail() { # STATUS WORDS
 
 __glovebox_finish() { # STATUS
     [ "$1" = 0 ] || __glovebox_fail "$1" "status $1"
-    __glovebox_send 252 '{"type":"end"}'
-    __glovebox_send 251 '{"type":"end"}'
+    __glovebox_send 252 '{"type":"end","number":'"$__glovebox_last"'}'
+    __glovebox_send 251 '{"type":"end","number":'"$__glovebox_last"'}'
 }
 
 __glovebox_over() { # the cell ends the shell, and is over with it
@@ -74,6 +75,11 @@ while read -r -u 250 __glovebox_word __glovebox_next __glovebox_number __glovebo
         __glovebox_set "$__glovebox_name"
     done
     __glovebox_read "$__glovebox_size" || exit
+    if [ "$__glovebox_word" = nothing ]; then
+        __glovebox_finish 0
+        continue
+    fi
+    __glovebox_last=$__glovebox_number
     __glovebox_runs=1
     trap 'return 130' INT
     source /dev/fd/249 249<<<"$__glovebox_text"

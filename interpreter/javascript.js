@@ -212,6 +212,7 @@ function fromTypeScript(text) {
 
 const session = new Session();
 session.connect();
+let lastNumber = 0;
 let interrupt = null; // of the cell that waits for something
 
 class Interrupted extends Error {
@@ -255,14 +256,14 @@ function evaluate(text, number) {
     });
 }
 
-async function runCell({ number, environment, text, isTypeScript }) {
+async function runCell({ word, number, environment, text }) {
     const before = {};
     for (const [name, value] of Object.entries(environment)) {
         before[name] = process.env[name];
         process.env[name] = value;
     }
     try {
-        const script = isTypeScript ? fromTypeScript(text) : text;
+        const script = word === "typescript" ? fromTypeScript(text) : text;
         const value = await evaluate(rewriteImports(script), number);
         if (value !== undefined) publish(formsOf(value), true);
     } catch (e) {
@@ -274,8 +275,12 @@ async function runCell({ number, environment, text, isTypeScript }) {
             else process.env[name] = value;
         }
     }
-    send(err, { type: "end" });
-    send(out, { type: "end" });
+    finish();
+}
+
+function finish() {
+    send(err, { type: "end", number: lastNumber });
+    send(out, { type: "end", number: lastNumber });
 }
 
 process.on("SIGINT", () => interrupt && interrupt());
@@ -312,7 +317,7 @@ function* readRequests() {
             environment[name] = yield* bytes(Number(valueSize));
         }
         const text = yield* bytes(Number(size));
-        yield { mark: newMark, number, environment, text, isTypeScript: word === "typescript" };
+        yield { word, mark: newMark, number: Number(number), environment, text };
     }
 }
 
@@ -325,6 +330,11 @@ async function runWaiting() {
     isRunning = true;
     for (let cell; (cell = reader.next().value); ) {
         mark = cell.mark;
+        if (cell.word === "nothing") {
+            finish();
+            continue;
+        }
+        lastNumber = cell.number;
         await runCell(cell);
     }
     isRunning = false;

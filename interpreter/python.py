@@ -307,6 +307,7 @@ def open_stream(name):
 
 
 def finish():
+    end = b'{"type":"end","number":%d}' % driver.number
     for stream in (sys.stdout, sys.stderr):
         try:
             stream.flush()
@@ -314,8 +315,8 @@ def finish():
             pass
     if driver.error:
         driver.send(out, driver.part("rich")["to_json"](dict(driver.error, type="error")))
-    driver.send(err, b'{"type":"end"}')
-    driver.send(out, b'{"type":"end"}')
+    driver.send(err, end)
+    driver.send(out, end)
 
 
 def main():
@@ -337,7 +338,7 @@ def main():
     set_interrupt(_signal.SIG_IGN)
     while True:
         word, mark, number, variables, size = read_line().split(" ")
-        driver.mark, driver.number = mark.encode(), int(number)
+        driver.mark, driver.error = mark.encode(), None
         environment = {}
         for _ in range(int(variables)):
             name, value_size = read_line().split(" ")
@@ -345,6 +346,10 @@ def main():
             read_line()
         text = read_bytes(int(size)).decode()
         read_line()
+        if word == "nothing":
+            finish()
+            continue
+        driver.number = int(number)
         handler = run_cell(handler, environment, text)
         if os.getpid() != pid:  # a cell forked, and its child came back here
             os._exit(0)

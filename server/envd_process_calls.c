@@ -5,6 +5,7 @@
  */
 #include "server/envd_process.h"
 
+#include "server/interpreter.h"
 #include "server/json.h"
 #include "server/limits.h"
 
@@ -156,6 +157,10 @@ static void go_on(struct call *c)
 
 static void take_item(struct call *c, const struct exec_message *m)
 {
+    /* Contexts are listed where they are made. */
+    if (m->packet.text_size > strlen(INTERPRETER_TAG) &&
+        !memcmp(m->text, INTERPRETER_TAG, strlen(INTERPRETER_TAG)))
+        return;
     json_t *item = process_make_item(m);
     c->list_bytes += m->packet.text_size;
     if (!item || c->list_bytes > OUTPUT_MAX / 4)

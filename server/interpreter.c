@@ -26,8 +26,12 @@ void interpreter_fail_new(struct request *r, int error)
     if (error == -EAGAIN)
         interpreter_fail(r, 429, "a sandbox has at most %d contexts; remove some",
                          INTERPRETER_CONTEXTS_MAX);
-    else
+    else if (error == -ENOMEM)
         interpreter_fail(r, 503, INTERPRETER_NO_MEMORY);
+    else
+        interpreter_fail(r, error == -ENOSPC ? 507 : 503,
+                         "the context can't be recorded: %s; see the state folder",
+                         strerror(-error));
 }
 
 static json_t *describe(const struct context *c)

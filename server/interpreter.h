@@ -11,6 +11,7 @@
 #include "server/request.h"
 
 #define INTERPRETER_PORT     49999
+#define INTERPRETER_TAG      "interpreter "        /* how tags of contexts' programs begin */
 #define INTERPRETER_TEMPLATE "code-interpreter-v1" /* what its SDK creates sandboxes from */
 
 /* The handler of a request to b, or NULL: it is answered. */

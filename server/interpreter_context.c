@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "server/interpreter_parts.h"
 
+#include "lib/db/db.h"
 #include "lib/text/utf8.h"
 #include "server/envd_process.h"
 #include "server/interpreter_events.h"
@@ -132,26 +133,37 @@ static void refuse_all(struct context *c, unsigned status, const char *words)
         cell_refuse(cell, status, words);
 }
 
+static void start(struct context *c)
+{
+    if (!c->is_left &&
+        db_run(server.db, "UPDATE contexts SET is_started = 1 WHERE id = ?", "s", c->id) < 0)
+        server_say("context %s: its record can't be changed; a server after this one does not find "
+                   "its program",
+                   c->id);
+    c->driver = driver_start(c, c->is_left);
+    if (!c->driver)
+        context_failed(c, 429, "too much is asked at once; try again");
+}
+
 void context_advance(struct context *c)
 {
     struct cell *cell;
     if (!c->driver && (c->creator || !list_is_empty(&c->cells) || c->is_wanted)) {
         c->is_wanted = false;
-        c->driver = driver_start(c);
-        if (!c->driver)
-            context_failed(c, 429, "too much is asked at once; try again");
+        start(c);
         return;
     }
-    while (c->is_started && !c->running && (cell = context_first_cell(c)))
+    while (c->is_started && !c->is_finding_out && !c->running && (cell = context_first_cell(c)))
         begin(c, cell);
 }
 
 void context_said(struct context *c, bool is_err, const char *text, size_t size)
 {
     struct buf lines = BUF_INIT(INTERPRETER_LINE_MAX_BYTES);
-    if (!c->running)
+    uint32_t number = 0;
+    if (!c->running && !c->is_finding_out)
         return;
-    enum events_said what = events_add_message(&lines, text, size);
+    enum events_said what = events_add_message(&lines, text, size, &number);
     flush(c, true);
     c->has_error |= what == EVENTS_ERROR;
     c->has_ended[is_err] |= what == EVENTS_END;
@@ -160,10 +172,16 @@ void context_said(struct context *c, bool is_err, const char *text, size_t size)
     else
         send_lines(c, &lines);
     buf_done(&lines);
-    if (c->running && c->has_ended[0] && c->has_ended[1]) {
-        finish(c, NULL, NULL);
-        context_advance(c);
+    if (!c->has_ended[0] || !c->has_ended[1])
+        return;
+    if (c->is_finding_out) {
+        c->is_finding_out = false;
+        c->number = number;
+        timer_clear(&c->interrupt);
     }
+    if (c->running)
+        finish(c, NULL, NULL);
+    context_advance(c);
 }
 
 /* ---- interrupts ---- */
@@ -198,10 +216,29 @@ void context_forget_creator(struct context *c)
     c->creator = NULL;
 }
 
+/* One that was left may still run a cell, to which nobody listens. */
+static void find_out(struct context *c)
+{
+    c->is_left = false;
+    c->interrupts = 0;
+    c->has_ended[0] = c->has_ended[1] = false;
+    c->is_finding_out = driver_run(c->driver, 0, NULL, NULL, 0) == 0;
+    on_interrupt(&c->interrupt);
+}
+
+void context_not_left(struct context *c)
+{
+    c->is_left = false;
+    c->lost = true;
+    context_advance(c);
+}
+
 void context_started(struct context *c)
 {
     struct cell *cell;
     c->is_started = true;
+    if (c->is_left)
+        find_out(c);
     if (c->creator)
         interpreter_answer_created(c);
     list_for_each(cell, &c->cells, link) cell_begin_answer(cell);
@@ -226,7 +263,8 @@ void context_ended(struct context *c, const char *how)
              "%s; what the context's cells made is lost, the next one begins "
              "anew",
              how);
-    c->lost = c->number > 0 && !is_told;
+    c->lost = (c->number > 0 && !is_told) || c->is_finding_out;
+    c->is_finding_out = false;
     c->number = 0;
     if (c->running)
         finish(c, c->has_error ? NULL : "UnexpectedEndOfExecution", words);
@@ -237,8 +275,11 @@ void context_end_program(struct context *c, const char *error, const char *words
 {
     if (c->driver)
         driver_kill(c->driver);
+    else if (c->is_left)
+        driver_kill_left(c);
     c->number = 0;
-    c->lost = false;
+    c->lost = c->is_left = c->is_finding_out = false;
+    timer_clear(&c->interrupt);
     if (c->running)
         finish(c, error, words);
 }
@@ -272,14 +313,6 @@ static void release(struct context *c)
     free(c);
 }
 
-void context_remove(struct context *c)
-{
-    context_end_program(c, "ContextRemoved", "the context was removed");
-    refuse_all(c, 404, "the context was removed");
-    c->box->interpreter->count--;
-    release(c);
-}
-
 void interpreter_free(struct interpreter *i)
 {
     struct context *c;
@@ -290,20 +323,11 @@ void interpreter_free(struct interpreter *i)
     free(i);
 }
 
-int context_new(struct box *b, const struct language *l, const char *workdir, bool is_default,
-                struct context **ret)
+static struct context *add(struct box *b, const struct language *l, bool is_default)
 {
-    struct interpreter *i = b->interpreter;
-    struct context *c = i->count < INTERPRETER_CONTEXTS_MAX ? calloc(1, sizeof(*c)) : NULL;
+    struct context *c = calloc(1, sizeof(*c));
     if (!c)
-        return i->count < INTERPRETER_CONTEXTS_MAX ? -ENOMEM : -EAGAIN;
-    int r = text_make_token(c->id);
-    if (r == 0 && workdir)
-        r = process_resolve_folder(workdir, "user", &c->workdir);
-    if (r < 0) {
-        free(c);
-        return r;
-    }
+        return NULL;
     c->box = b;
     c->language = l;
     c->is_default = is_default;
@@ -312,10 +336,54 @@ int context_new(struct box *b, const struct language *l, const char *workdir, bo
     forget_text(c);
     list_init(&c->cells);
     list_init(&c->creator_stream.link);
-    list_append(&i->contexts, &c->all);
-    i->count++;
-    *ret = c;
-    return 0;
+    list_append(&b->interpreter->contexts, &c->all);
+    b->interpreter->count++;
+    return c;
+}
+
+static void drop(struct context *c)
+{
+    c->box->interpreter->count--;
+    release(c);
+}
+
+static int record(const struct context *c)
+{
+    return db_run(server.db,
+                  "INSERT INTO contexts (id, sandbox, language, workdir, is_default) "
+                  "VALUES (?, ?, ?, ?, ?)",
+                  "ssssi", c->id, c->box->id, c->language->name, c->workdir,
+                  (int64_t)c->is_default);
+}
+
+int context_new(struct box *b, const struct language *l, const char *workdir, bool is_default,
+                struct context **ret)
+{
+    if (b->interpreter->count >= INTERPRETER_CONTEXTS_MAX)
+        return -EAGAIN;
+    struct context *c = add(b, l, is_default);
+    if (!c)
+        return -ENOMEM;
+    int r = text_make_token(c->id);
+    if (r == 0 && workdir)
+        r = process_resolve_folder(workdir, "user", &c->workdir);
+    if (r == 0)
+        r = record(c);
+    if (r < 0)
+        drop(c);
+    else
+        *ret = c;
+    return r;
+}
+
+void context_remove(struct context *c)
+{
+    context_end_program(c, "ContextRemoved", "the context was removed");
+    refuse_all(c, 404, "the context was removed");
+    if (db_run(server.db, "DELETE FROM contexts WHERE id = ?", "s", c->id) < 0)
+        server_say("context %s: its record can't be removed; a server after this one has it again",
+                   c->id);
+    drop(c);
 }
 
 /* Those that are there from the start; their programs begin with their first cells. */
@@ -329,6 +397,37 @@ static int make_first(struct box *b)
     return r;
 }
 
+/* One row. 0 or -ENOMEM. */
+static int recover(struct box *b, struct db_query *q)
+{
+    const struct language *l = language_find(db_text(q, 1));
+    struct context *c = l ? add(b, l, db_number(q, 3)) : NULL;
+    if (!c)
+        return l ? -ENOMEM : 0;
+    snprintf(c->id, sizeof(c->id), "%s", db_text(q, 0));
+    c->is_left = db_number(q, 4);
+    c->workdir = db_is_null(q, 2) ? NULL : strdup(db_text(q, 2));
+    return c->workdir || db_is_null(q, 2) ? 0 : -ENOMEM;
+}
+
+static int recover_all(struct box *b)
+{
+    struct db_query q;
+    int r = db_begin(server.db, &q,
+                     "SELECT id, language, workdir, is_default, is_started FROM contexts "
+                     "WHERE sandbox = ? ORDER BY number",
+                     "s", b->id);
+    if (r == 0)
+        r = db_next(&q);
+    while (r == 1) {
+        r = recover(b, &q);
+        if (r == 0)
+            r = db_next(&q);
+    }
+    db_end(&q);
+    return r;
+}
+
 struct interpreter *contexts_of(struct box *b)
 {
     if (b->interpreter)
@@ -337,7 +436,10 @@ struct interpreter *contexts_of(struct box *b)
     if (!b->interpreter)
         return NULL;
     list_init(&b->interpreter->contexts);
-    if (make_first(b) < 0) {
+    int r = recover_all(b);
+    if (r == 0 && b->interpreter->count == 0)
+        r = make_first(b);
+    if (r < 0) {
         interpreter_free(b->interpreter);
         b->interpreter = NULL;
     }

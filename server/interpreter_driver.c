@@ -27,6 +27,8 @@ struct driver {
     struct context *context; /* NULL: it is being killed */
     struct frames streams[2];
     struct buf input; /* not yet sent */
+    char tag[sizeof(INTERPRETER_TAG) + CONTEXT_ID_SIZE];
+    bool is_left; /* it is looked for, not started */
     bool is_asked_for, is_started, is_feeding;
 };
 
@@ -79,7 +81,7 @@ static int make_mark(char mark[FRAME_MARK_SIZE + 1])
     return 0;
 }
 
-int driver_run(struct driver *d, uint64_t number, const json_t *variables, const char *code,
+int driver_run(struct driver *d, uint32_t number, const json_t *variables, const char *code,
                size_t code_size)
 {
     char mark[FRAME_MARK_SIZE + 1];
@@ -119,7 +121,7 @@ void driver_kill(struct driver *d)
     d->context->driver = NULL;
     d->context->is_started = false;
     d->context = NULL;
-    if (!d->is_asked_for || !d->link.is_open) {
+    if (!d->is_left && (!d->is_asked_for || !d->link.is_open)) {
         forget(d);
         return;
     }
@@ -212,6 +214,19 @@ static void on_started(struct driver *d)
     context_started(d->context);
 }
 
+static void on_answer(struct driver *d, const struct exec_packet *p)
+{
+    struct context *c = d->context;
+    if (p->flags == EXEC_INPUT) {
+        d->is_feeding = false;
+        feed(d);
+    } else if (d->is_left && !d->is_started && p->status) {
+        forget(d);
+        if (c)
+            context_not_left(c);
+    }
+}
+
 static void on_message(struct link *l, const struct exec_message *m)
 {
     struct driver *d = driver_of(l);
@@ -224,10 +239,7 @@ static void on_message(struct link *l, const struct exec_message *m)
             frames_take(&d->streams[!!(m->packet.flags & EXEC_ERR)], m->text, m->packet.text_size);
         break;
     case EXEC_ANSWER:
-        if (m->packet.flags == EXEC_INPUT) {
-            d->is_feeding = false;
-            feed(d);
-        }
+        on_answer(d, &m->packet);
         break;
     case EXEC_ENDED:
         on_end(d, &m->packet);
@@ -254,10 +266,17 @@ static void on_closed(struct link *l, int error)
 
 /* ---- the start ---- */
 
+static int ask_for_left(struct driver *d)
+{
+    struct exec_packet p = {.type = EXEC_ATTACH, .offset = EXEC_FROM_NOW};
+    return link_send(&d->link, &p, d->tag, strlen(d->tag), -1);
+}
+
 static int ask(struct driver *d)
 {
     struct context *c = d->context;
-    struct exec_command e = {.user = USER, .workdir = c->workdir ? c->workdir : HOME};
+    struct exec_command e = {
+        .user = USER, .workdir = c->workdir ? c->workdir : HOME, .tag = d->tag};
     struct sandbox_error error;
     int r = language_add_command(c->language, &e.args);
     if (r == 0)
@@ -275,7 +294,7 @@ static void on_opened(struct link *l)
 {
     struct driver *d = driver_of(l);
     struct context *c = d->context;
-    int r = c ? ask(d) : -ECANCELED;
+    int r = d->is_left ? ask_for_left(d) : c ? ask(d) : -ECANCELED;
     d->is_asked_for = r == 0;
     if (r == 0)
         return;
@@ -284,12 +303,14 @@ static void on_opened(struct link *l)
         context_failed(c, 503, strerror(-r));
 }
 
-struct driver *driver_start(struct context *c)
+struct driver *driver_start(struct context *c, bool is_left)
 {
     struct driver *d = calloc(1, sizeof(*d));
     if (!d)
         return NULL;
     d->context = c;
+    d->is_left = is_left;
+    snprintf(d->tag, sizeof(d->tag), INTERPRETER_TAG "%s", c->id);
     d->link = (struct link){
         .watch.fd = -1, .opened = on_opened, .message = on_message, .closed = on_closed};
     d->input = BUF_INIT(INTERPRETER_INPUT_MAX);
@@ -297,10 +318,18 @@ struct driver *driver_start(struct context *c)
     d->streams[1] = (struct frames){.text = on_err, .said = on_err_said, .userdata = d};
     for (size_t i = 0; i < ARRAY_SIZE(d->streams); i++)
         frames_begin(&d->streams[i], NULL);
-    language_add_texts(c->language, &d->input);
+    if (!is_left)
+        language_add_texts(c->language, &d->input);
     if (d->input.failed || link_open(&d->link, c->box->id) < 0) {
         link_close(&d->link, release);
         return NULL;
     }
     return d;
+}
+
+void driver_kill_left(struct context *c)
+{
+    struct driver *d = driver_start(c, true);
+    if (d)
+        driver_kill(d);
 }

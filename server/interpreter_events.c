@@ -188,13 +188,23 @@ static enum events_said add_error(struct buf *out, const json_t *said)
     return EVENTS_ERROR;
 }
 
-enum events_said events_add_message(struct buf *out, const char *text, size_t size)
+/* What a driver may say: anything. */
+static uint32_t read_number(const json_t *said)
+{
+    json_int_t number = json_integer_value(json_object_get(said, "number"));
+    return number > 0 && number < INT32_MAX ? (uint32_t)number : 0;
+}
+
+enum events_said events_add_message(struct buf *out, const char *text, size_t size,
+                                    uint32_t *ret_number)
 {
     json_t *said = text ? json_read_message(text, size, MESSAGE_DEPTH_MAX) : NULL;
     const char *type = json_string_value(json_object_get(said, "type"));
     enum events_said what = EVENTS_NONE;
     if (type && !strcmp(type, "end"))
         what = EVENTS_END;
+    if (what == EVENTS_END)
+        *ret_number = read_number(said);
     else if (type && !strcmp(type, "result"))
         what = add_result(out, said);
     else if (type && !strcmp(type, "error"))

@@ -25,6 +25,8 @@ enum events_said {
 
 /*
  * A message of a driver (interpreter/README.md) as a line: of its members those that are known and
- * of their type, nothing else. NULL for text stands for one that was too long.
+ * of their type, nothing else. NULL for text stands for one that was too long. *ret_number is set
+ * for EVENTS_END: of the latest cell, 0 when it has none.
  */
-enum events_said events_add_message(struct buf *out, const char *text, size_t size);
+enum events_said events_add_message(struct buf *out, const char *text, size_t size,
+                                    uint32_t *ret_number);

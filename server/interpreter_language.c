@@ -73,12 +73,12 @@ void language_add_texts(const struct language *l, struct buf *out)
     }
 }
 
-void language_add_cell(const struct language *l, struct buf *out, const char *mark, uint64_t number,
+void language_add_cell(const struct language *l, struct buf *out, const char *mark, uint32_t number,
                        const json_t *variables, const char *code, size_t code_size)
 {
     const char *name;
     json_t *value;
-    buf_printf(out, "%s %s %" PRIu64 " %zu %zu\n", l->word, mark, number,
+    buf_printf(out, "%s %s %" PRIu32 " %zu %zu\n", code ? l->word : "nothing", mark, number,
                json_object_size(variables), code_size);
     json_object_foreach((json_t *)variables, name, value)
     {

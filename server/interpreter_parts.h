@@ -10,7 +10,10 @@
  *              \----------------+-- its program ended ----+-----------/
  *
  * A context has a queue of cells, which run one after the other. It outlives its program: when that
- * has ended, the next cell is run by a new one, and says so.
+ * has ended, the next cell is run by a new one, and says so. It outlives the server, too: contexts
+ * are records, and their programs go on without a server, have the context's id as their tag, and
+ * are found again when they are needed. A cell that ran then has nobody who listens: it is
+ * interrupted.
  */
 #pragma once
 
@@ -46,8 +49,8 @@ int language_add_command(const struct language *l, struct strv *args);
 /* What a driver reads first. */
 void language_add_texts(const struct language *l, struct buf *out);
 
-/* A cell as the driver reads it. variables: of strings, or NULL. */
-void language_add_cell(const struct language *l, struct buf *out, const char *mark, uint64_t number,
+/* A cell as the driver reads it. variables: of strings, or NULL; code NULL: nothing. */
+void language_add_cell(const struct language *l, struct buf *out, const char *mark, uint32_t number,
                        const json_t *variables, const char *code, size_t code_size);
 
 /* Whether all are strings with names that every language can have. */
@@ -58,11 +61,15 @@ bool language_are_variables(const json_t *variables);
 struct driver;
 struct context;
 
-/* Starts the program of c, which is told of all that comes. NULL: too much is asked at once. */
-struct driver *driver_start(struct context *c);
+/*
+ * Starts the program of c, or (is_left) looks for the one that an earlier server has started; c is
+ * told of all that comes. NULL: too much is asked at once.
+ */
+struct driver *driver_start(struct context *c, bool is_left);
 
-/* Has the program run a cell. 0 or negative errno. */
-int driver_run(struct driver *d, uint64_t number, const json_t *variables, const char *code,
+/* Has the program run a cell; or none (code NULL), to which it only says that it is there. 0 or
+ * negative errno. */
+int driver_run(struct driver *d, uint32_t number, const json_t *variables, const char *code,
                size_t code_size);
 
 void driver_interrupt(struct driver *d);
@@ -72,6 +79,9 @@ void driver_listen(struct driver *d, bool is_listening);
 
 /* Kills it, and what it has started. It is nobody's from now on. */
 void driver_kill(struct driver *d);
+
+/* Of a context whose program an earlier server has started and that was not looked for yet. */
+void driver_kill_left(struct context *c);
 
 /* ---- interpreter_context.c ---- */
 
@@ -99,7 +109,9 @@ struct context {
     bool is_default;       /* of its language */
     struct driver *driver; /* or NULL */
     bool is_started;       /* ... and that it runs is known */
-    uint64_t number;       /* of its latest cell */
+    bool is_left;          /* one that an earlier server has started may run */
+    bool is_finding_out;   /* ... and does: it is to say where it is */
+    uint32_t number;       /* of its latest cell */
     struct list cells;     /* the first one runs, if any does */
     size_t cell_count;
     struct cell *running;
@@ -120,8 +132,8 @@ struct interpreter *contexts_of(struct box *b);
 struct context *context_find(struct interpreter *i, const char *id);
 struct context *context_find_default(struct interpreter *i, const struct language *l);
 
-/* A new one; language's default or not. workdir: as the client says it, or NULL. 0, -ENOMEM,
- * -EAGAIN: there are too many. */
+/* A new one, and its record; language's default or not. workdir: as the client says it, or NULL. 0;
+ * -EAGAIN: there are too many; another negative errno: the record can't be written. */
 int context_new(struct box *b, const struct language *l, const char *workdir, bool is_default,
                 struct context **ret);
 
@@ -147,6 +159,7 @@ void context_remove(struct context *c);
 
 /* From the driver. */
 void context_started(struct context *c);
+void context_not_left(struct context *c); /* there is no program any more */
 void context_failed(struct context *c, unsigned status, const char *words); /* c may be gone */
 void context_wrote(struct context *c, bool is_err, const char *text, size_t size);
 void context_said(struct context *c, bool is_err, const char *text, size_t size);

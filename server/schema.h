@@ -51,4 +51,15 @@ static const char *const schema_steps[] = {
     /* Of those that were there nobody knows this token: their ports stay closed. */
     "ALTER TABLE sandboxes ADD COLUMN traffic_token TEXT NOT NULL DEFAULT '';"
     "UPDATE sandboxes SET traffic_token = lower(hex(randomblob(16)));",
+
+    /* Contexts of the code interpreter, in the order of their making. */
+    "CREATE TABLE contexts ("
+    "  number INTEGER PRIMARY KEY AUTOINCREMENT,"
+    "  id TEXT NOT NULL UNIQUE,"
+    "  sandbox TEXT NOT NULL REFERENCES sandboxes(id) ON DELETE CASCADE,"
+    "  language TEXT NOT NULL,"
+    "  workdir TEXT,"
+    "  is_default INTEGER NOT NULL,"
+    "  is_started INTEGER NOT NULL DEFAULT 0);" /* its program was, at least once */
+    "CREATE INDEX contexts_by_sandbox ON contexts (sandbox);",
 };

@@ -3,12 +3,14 @@
 """glovebox serve: run_code. Cells and contexts over HTTP, with a raw client; what a sandbox can say instead of a driver."""
 import http.client
 import json
+import signal
 import socket
+import subprocess
 import sys
 import threading
 
 sys.dont_write_bytecode = True
-from cases import LIMIT, main, wait_until  # noqa: E402
+from cases import GLOVEBOX, LIMIT, main, wait_until  # noqa: E402
 from interpreter_calls import PORT, Cell, ask, make_context, run_cell  # noqa: E402
 from server_client import Cut, Served  # noqa: E402
 
@@ -441,6 +443,80 @@ class Refusals(Interpreted):
         self.expect_refused(Cell(box, "1"), 501, "python: ")
         self.assertEqual(ask(box, "POST", "/contexts", {"language": "js"}).status, 501)
         self.assertEqual(len(ask(box, "GET", "/contexts").json()), 2)
+
+
+class Restarts(Interpreted):
+    def setUp(self):
+        super().setUp()
+        self.need("python3")
+
+    def kill_server(self):
+        self.server.stop(signal.SIGKILL)
+        self.server.start()
+
+    def programs(self):
+        said = self.box.run("/bin/sh", "-c", "for f in /proc/[0-9]*/cmdline; do tr '\\0' ' ' < $f; echo; done")
+        return [line for line in said.out.decode().split("\n") if "<glovebox>" in line]
+
+    def test_contexts_outlive_the_server(self):
+        self.run_cell("v = 5")
+        own = make_context(self.box, cwd="/tmp")
+        self.run_cell("v = 6", context_id=own)
+        self.run_cell("v=7", language="bash")
+        idle = make_context(self.box, language="bash")
+        listed = self.contexts()
+        self.assertEqual(len(listed), 5)
+        self.kill_server()
+        self.assertEqual(self.contexts(), listed)
+        for code, where, text in (("v", {}, "5"), ("import os; v, os.getcwd()", {"context_id": own}, "(6, '/tmp')")):
+            ran = self.run_cell(code, **where)
+            self.assertEqual((ran.text, ran.count, ran.err), (text, 2, ""))
+        ran = self.run_cell("echo $v", language="bash")
+        self.assertEqual((ran.out, ran.count, ran.err), ("7\n", 2, ""))
+        self.assertEqual(self.run_cell("echo", context_id=idle).count, 1)
+        self.assertEqual(self.run_cell("v").text, "5")
+
+    def test_of_javascript_too(self):
+        self.need("node")
+        self.run_cell("let v = 8", language="js")
+        self.kill_server()
+        ran = self.run_cell("v", language="js")
+        self.assertEqual((ran.text, ran.count, ran.err), ("8", 2, ""))
+
+    def test_a_cell_that_nobody_listens_to_is_interrupted(self):
+        cell = Cell(self.box, "import time\nseen = 0\ntry:\n  print('on')\n  time.sleep(1000)\nexcept KeyboardInterrupt:\n  seen = 1\n  print('left')")
+        cell.until(lambda c: c.out)
+        self.kill_server()
+        ran = self.run_cell("seen")
+        self.assertEqual((ran.text, ran.out, ran.err), ("1", "", ""))
+
+    def test_an_interpreter_that_ended_meanwhile(self):
+        self.run_cell("import os, threading, time\ndef f():\n  while not os.path.exists('/tmp/go'): time.sleep(0.01)\n  os._exit(1)\n"
+                      "threading.Thread(target=f).start()")
+        self.server.stop(signal.SIGKILL)
+        subprocess.run([GLOVEBOX, "exec", self.box.name, "--", "touch", "/tmp/go"], check=True, timeout=LIMIT)
+        wait_until(lambda: b"<glovebox>" not in subprocess.run(
+            [GLOVEBOX, "exec", self.box.name, "--", "sh", "-c", "cat /proc/[0-9]*/cmdline"], capture_output=True, timeout=LIMIT, check=True).stdout)
+        self.server.start()
+        ran = self.run_cell("1")
+        self.assertEqual((ran.text, ran.count), ("1", 1))
+        self.assertIn("is lost", ran.err)
+
+    def test_removal_and_restart_of_one_that_was_left(self):
+        for method, path in (("DELETE", ""), ("POST", "/restart")):
+            context = make_context(self.box)
+            self.run_cell("v = 1", context_id=context)
+            self.assertEqual(len(self.programs()), 1)
+            self.kill_server()
+            self.assertEqual(ask(self.box, method, f"/contexts/{context}{path}").status, 200)
+            self.assertTrue(wait_until(lambda p=path: len(self.programs()) == (1 if p else 0)))
+        ran = self.run_cell("'v' in globals()", context_id=context)
+        self.assertEqual((ran.text, ran.count, ran.err), ("False", 1, ""))
+        self.assertTrue(wait_until(lambda: len(self.programs()) == 1))
+
+    def test_their_programs_are_not_among_those_of_clients(self):
+        self.run_cell("1")
+        self.assertEqual(self.box.call("process.Process/List").json(), {"processes": []})
 
 
 class Prepared(Served):
