@@ -2,6 +2,7 @@
 #include "server/interpreter_parts.h"
 
 #include "server/json.h"
+#include "server/ports.h"
 #include "server/route.h"
 
 #include <stdarg.h>
@@ -189,17 +190,21 @@ static const struct handler restart_context = {.body_max_bytes = BODY_MAX, .read
 
 /* ---- which is meant ---- */
 
+/*
+ * FREE; CODE: X-Access-Token; TRAFFIC: that, or what all ports need, since SDKs send X-Access-Token
+ * with code only.
+ */
 static const struct interpreter_route {
     const char *method, *path;
     const struct handler *handler;
-    bool needs_token; /* X-Access-Token: SDKs send it with code only */
+    enum { FREE, TRAFFIC, CODE } access;
 } routes[] = {
-    {"GET", "/health", &health, false},
-    {"POST", "/execute", &interpreter_execute, true},
-    {"POST", "/contexts", &create_context, false},
-    {"GET", "/contexts", &list_contexts, false},
-    {"DELETE", "/contexts/*", &remove_context, false},
-    {"POST", "/contexts/*/restart", &restart_context, false},
+    {"GET", "/health", &health, FREE},
+    {"POST", "/execute", &interpreter_execute, CODE},
+    {"POST", "/contexts", &create_context, TRAFFIC},
+    {"GET", "/contexts", &list_contexts, TRAFFIC},
+    {"DELETE", "/contexts/*", &remove_context, TRAFFIC},
+    {"POST", "/contexts/*/restart", &restart_context, TRAFFIC},
 };
 
 static const struct interpreter_route *find_route(struct request *r)
@@ -230,12 +235,14 @@ const struct handler *interpreter_find(struct request *r, struct box *b)
         return NULL;
     r->route = route->path;
     /* Whoever sends a token means this sandbox by it. */
-    if ((route->needs_token && !token) || (token && !text_equal_secretly(token, b->token))) {
+    if ((route->access == CODE && !token) || (token && !text_equal_secretly(token, b->token))) {
         interpreter_fail(r, 401,
                          "the sandbox's access token is missing or wrong; send the one "
                          "that its creation was answered with in X-Access-Token");
         return NULL;
     }
+    if (route->access == TRAFFIC && !token && !ports_let_in(r, b))
+        return NULL;
     r->box = b;
     return route->handler;
 }

@@ -80,8 +80,10 @@ def run_cell(box, code, **more):
 
 
 def ask(box, method, path, body=None, fields=()):
-    """Without the sandbox's token, as SDKs do."""
+    """With the token for ports and without the sandbox's, as SDKs do."""
     own = {k: v for k, v in box.fields(PORT).items() if k != "X-Access-Token"}
+    if box.traffic:
+        own["E2B-Traffic-Access-Token"] = box.traffic
     return box.client.ask(method, path, body, {**own, **dict(fields)}, key=False)
 
 

@@ -63,14 +63,14 @@ class Client:
         if answer.status != 201:
             raise AssertionError(f"create: {answer}")
         made = answer.json()
-        return Box(self, made["sandboxID"], made["envdAccessToken"])
+        return Box(self, made["sandboxID"], made["envdAccessToken"], made["trafficAccessToken"])
 
 
 class Box:
     """Port 49983 of a sandbox."""
 
-    def __init__(self, client, name, token):
-        self.client, self.name, self.token = client, name, token
+    def __init__(self, client, name, token, traffic=None):
+        self.client, self.name, self.token, self.traffic = client, name, token, traffic
 
     def fields(self, port=49983):
         return {"E2b-Sandbox-Id": self.name, "E2b-Sandbox-Port": str(port), "X-Access-Token": self.token}

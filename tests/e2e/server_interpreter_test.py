@@ -423,6 +423,21 @@ class Refusals(Interpreted):
             self.assertEqual(answer.status, 401, token)
         self.assertEqual(ask(self.box, "GET", "/contexts", fields={"X-Access-Token": "wrong"}).status, 401)
 
+    def test_contexts_need_what_ports_need(self):
+        private, public = self.client.create(), self.client.create(network={"allowPublicTraffic": True})
+        context = make_context(self.box)
+        own = {"E2b-Sandbox-Id": self.box.name, "E2b-Sandbox-Port": str(PORT)}
+        for method, path in (("GET", "/contexts"), ("POST", "/contexts"), ("DELETE", f"/contexts/{context}"), ("POST", f"/contexts/{context}/restart")):
+            for fields in ({}, {"E2B-Traffic-Access-Token": "x"}, {"E2B-Traffic-Access-Token": private.traffic}):
+                answer = self.client.ask(method, path, {} if method == "POST" else None, {**own, **fields}, key=False)
+                self.expect_status(answer, 403, "trafficAccessToken")
+        self.assertEqual(self.client.ask("GET", "/contexts", fields=self.box.fields(PORT), key=False).status, 200)
+        self.assertEqual(self.client.ask("GET", "/health", fields=own, key=False).status, 200)
+        self.assertIsNone(public.traffic)
+        self.assertEqual(ask(public, "GET", "/contexts").status, 200)
+        fields = {"E2b-Sandbox-Id": public.name, "E2b-Sandbox-Port": str(PORT)}
+        self.assertEqual(self.client.ask("POST", "/execute", {"code": "1"}, fields, key=False).status, 401)
+
     def test_paths_and_methods(self):
         for method, path, status in (("GET", "/execute", 405), ("PUT", "/contexts", 405), ("GET", "/contexts/x", 405),
                                      ("DELETE", "/contexts/", 404), ("DELETE", "/contexts/x/restart", 405), ("POST", "/contexts/x/y", 404),
