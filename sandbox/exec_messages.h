@@ -53,7 +53,8 @@ enum exec_type {
     /* answers; value is the process id where there is one */
     EXEC_ANSWER,  /* flags: the type of the question; status: 0 or a positive errno; text: then a
                      sentence, or nothing */
-    EXEC_STARTED, /* offset: where its output is to begin; of what is not kept nothing comes */
+    EXEC_STARTED, /* flags: EXEC_TTY or 0; offset: where its output is to begin; of what is not kept
+                     nothing comes */
     EXEC_FAILED,  /* status: 125, 126 or 127; text: why. Nothing follows */
     EXEC_OUTPUT,  /* flags: EXEC_OUT or EXEC_ERR (a terminal's: EXEC_OUT); offset: where text
                      belongs */

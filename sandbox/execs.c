@@ -132,8 +132,11 @@ static bool send_unsent(struct execs *x, struct exec_client *c)
 static void tell_start(struct execs *x, struct exec_client *c)
 {
     const struct exec *program = c->exec;
-    struct exec_packet p = {
-        .version = EXEC_VERSION, .type = EXEC_STARTED, .value = program->pid, .offset = c->offset};
+    struct exec_packet p = {.version = EXEC_VERSION,
+                            .type = EXEC_STARTED,
+                            .value = program->pid,
+                            .offset = c->offset,
+                            .flags = program->flags & EXEC_TTY};
     const char *text = "";
     if (program->is_failed) {
         text = program->failure ? program->failure

@@ -5,6 +5,7 @@
 #include "server/server.h"
 
 #include <stdio.h>
+#include <sys/socket.h>
 
 static const char *reason_of(unsigned status)
 {
@@ -177,9 +178,12 @@ void request_end(struct request *r)
     connection_changed(c);
 }
 
+/* A reset, which cannot be taken for an end: clients ask then whether the sandbox still is. */
 void request_cut(struct request *r)
 {
+    static const struct linger at_once = {.l_onoff = 1};
     struct connection *c = connection_of(r);
+    setsockopt(c->watch.fd, SOL_SOCKET, SO_LINGER, &at_once, sizeof(at_once));
     c->is_gone = true;
     connection_changed(c);
 }

@@ -139,15 +139,18 @@ static bool is_get(const struct request *r)
 static const struct handler *use_route(struct request *r, const struct control_route *route,
                                        const char *segment, size_t size)
 {
-    if (!route->handler) {
-        request_fail(r, 501, "%s", route->missing);
-        return NULL;
-    }
     if (segment && take_segment(r, segment, size) < 0) {
         request_fail(r, 400, "invalid ID; send the one that was answered");
         return NULL;
     }
-    return route->handler;
+    if (route->handler)
+        return route->handler;
+    /* Of a sandbox that is not there: clients take these apart. */
+    if (!segment || control_get_box(r))
+        request_fail(r, 501, "%s", route->missing);
+    control_over(r);
+    r->state = NULL;
+    return NULL;
 }
 
 static bool method_fits(const struct request *r, const struct control_route *route)

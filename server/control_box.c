@@ -173,32 +173,32 @@ static void connect_later(struct request *r)
 
 /* ---- metrics ---- */
 
-static bool read_window(const char *query, const char *name, int64_t otherwise, int64_t *ret)
+/* Older SDKs send milliseconds. A time in seconds has fewer digits, up to the year 5138. */
+static bool read_window(const char *query, const char *name, int64_t rest_ms, int64_t *ret_ms)
 {
     _cleanup_free_ char *text = NULL;
-    uint64_t seconds;
-    *ret = otherwise;
+    uint64_t value;
     int r = text_query_get(query, name, &text);
     if (r <= 0)
         return r == 0;
-    if (!http_decimal(text, strlen(text), 11, INT64_MAX / 1000, &seconds))
+    if (!http_decimal(text, strlen(text), 14, INT64_MAX, &value))
         return false;
-    *ret = (int64_t)seconds;
+    *ret_ms = strlen(text) > 11 ? (int64_t)value : (int64_t)value * 1000 + rest_ms;
     return true;
 }
 
 static void measure(struct request *r)
 {
-    int64_t start, end;
+    int64_t start_ms = 0, end_ms = INT64_MAX;
     struct box *b = control_get_box(r);
     if (!b)
         return;
-    if (!read_window(r->head->query, "start", 0, &start) ||
-        !read_window(r->head->query, "end", INT64_MAX / 2000, &end)) {
+    if (!read_window(r->head->query, "start", 0, &start_ms) ||
+        !read_window(r->head->query, "end", 999, &end_ms)) {
         request_fail(r, 400, "start, end: give seconds since 1970");
         return;
     }
-    control_answer(r, 200, measure_list(b, start * 1000, end * 1000 + 999));
+    control_answer(r, 200, measure_list(b, start_ms, end_ms));
 }
 
 /* ---- handlers ---- */

@@ -140,6 +140,13 @@ json_t *envd_read_message(const struct request *r, bool is_stream, const char **
     return json_read_object(body->data + ENVELOPE_BYTES, body->size - ENVELOPE_BYTES, ret_why);
 }
 
+/* Whole milliseconds is what it must be; E2B's Python SDK 2.7 sends "500.0", too. */
+static bool fraction_is_good(const char *text)
+{
+    size_t size = strlen(text);
+    return size == 0 || (text[0] == '.' && size > 1 && strspn(text + 1, "0123456789") == size - 1);
+}
+
 bool envd_read_timeout(const struct request *r, int64_t *ret_ns)
 {
     const char *text = request_field(r, "connect-timeout-ms");
@@ -147,7 +154,9 @@ bool envd_read_timeout(const struct request *r, int64_t *ret_ns)
     *ret_ns = 0;
     if (!text)
         return true;
-    if (!http_decimal(text, strlen(text), TIMEOUT_DIGITS, UINT64_MAX, &ms))
+    size_t whole = strcspn(text, ".");
+    if (!http_decimal(text, whole, TIMEOUT_DIGITS, UINT64_MAX, &ms) ||
+        !fraction_is_good(text + whole))
         return false;
     /* 0 is a time that is up already. */
     *ret_ns = MAX((int64_t)ms * NSEC_PER_MSEC, INT64_C(1));

@@ -23,9 +23,13 @@ struct question {
 /* What a stream and a kept one have in common. */
 struct source {
     struct question question;
+    char box[FILES_LINK_NAME_MAX];
     struct files_link *link, *stats; /* stats: for entries; NULL until one is wanted */
     struct files_change *changes;    /* of the last answer, one after the other */
     size_t count, at;
+    /* entry: what it is now, or NULL. False: there is no more to be done with this source. */
+    bool (*take)(struct source *s, const struct files_change *c, const struct files_info *entry);
+    void (*took_all)(struct source *s);
 };
 
 static const char *type_name(enum files_event_type type)
@@ -128,6 +132,60 @@ static void append_change(struct buf *out, const struct files_change *c,
     buf_append_str(out, "}");
 }
 
+/* ---- entries ---- */
+
+static void source_go_on(struct source *s);
+
+/* The entry of a change, which may be gone again: then it is told without. */
+static void on_stat(struct files_link *l, int error, const struct files_result *result)
+{
+    struct source *s = l->userdata;
+    struct files_info *info = malloc(sizeof(*info));
+    struct files_records records = result ? result->records : (struct files_records){0};
+    bool is_there = !error && result->error == 0 && info && files_read_info(&records, info) == 1;
+    if (error) {
+        files_link_close(l);
+        s->stats = NULL;
+    }
+    bool goes_on = s->take(s, &s->changes[s->at++], is_there ? info : NULL);
+    free(info);
+    if (goes_on)
+        source_go_on(s);
+}
+
+static bool wants_entry(const struct source *s, const struct files_change *c)
+{
+    return s->question.wants_entry &&
+           (c->type == FILES_CREATED || c->type == FILES_WRITTEN || c->type == FILES_CHANGED);
+}
+
+/* False: it is told without. */
+static bool ask_entry(struct source *s, const struct files_change *c)
+{
+    char path[2 * FILES_PATH_MAX_BYTES + 2];
+    if (!s->stats)
+        s->stats = files_link_get(s->box, on_stat, s);
+    snprintf(path, sizeof(path), "%s/%s", s->question.path, c->name);
+    const struct files_call call = {.user = s->question.user,
+                                    .path = *s->question.path ? path : c->name,
+                                    .question = {.type = FILES_STAT, .flags = FILES_AS_ROOT}};
+    return s->stats && files_link_ask(s->stats, &call) == 0;
+}
+
+/* Until an entry is waited for, or all were taken. */
+static void source_go_on(struct source *s)
+{
+    while (s->at < s->count) {
+        const struct files_change *c = &s->changes[s->at];
+        if (wants_entry(s, c) && ask_entry(s, c))
+            return;
+        s->at++;
+        if (!s->take(s, c, NULL))
+            return;
+    }
+    s->took_all(s);
+}
+
 /* ---- WatchDir ---- */
 
 struct stream {
@@ -137,10 +195,7 @@ struct stream {
     struct timer timer, deadline;
     int64_t keepalive_ns;
     bool has_begun;
-    char name[FILES_LINK_NAME_MAX];
 };
-
-static void stream_go_on(struct stream *s);
 
 static void end(struct stream *s, int error)
 {
@@ -168,60 +223,23 @@ static void send_change(struct stream *s, const struct files_change *c,
     buf_done(&out);
 }
 
-/* The entry of a change, which may be gone again: then it is told without. */
-static void on_stat(struct files_link *l, int error, const struct files_result *result)
+static bool stream_take(struct source *source, const struct files_change *c,
+                        const struct files_info *entry)
 {
-    struct stream *s = l->userdata;
-    struct files_info *info = malloc(sizeof(*info));
-    struct files_records records = result ? result->records : (struct files_records){0};
-    bool is_there = !error && result->error == 0 && info && files_read_info(&records, info) == 1;
-    send_change(s, &s->source.changes[s->source.at++], is_there ? info : NULL);
-    free(info);
-    if (error) {
-        files_link_close(l);
-        s->source.stats = NULL;
+    struct stream *s = container_of(source, struct stream, source);
+    if (c->type == FILES_OVERFLOW) {
+        end(s, EOVERFLOW);
+        return false;
     }
-    stream_go_on(s);
+    send_change(s, c, entry);
+    return true;
 }
 
-static bool wants_entry(const struct stream *s, const struct files_change *c)
+/* While the client takes nothing, what comes waits in the kernel. */
+static void stream_took_all(struct source *source)
 {
-    return s->source.question.wants_entry &&
-           (c->type == FILES_CREATED || c->type == FILES_WRITTEN || c->type == FILES_CHANGED);
-}
-
-/* False: it is told without. */
-static bool ask_entry(struct stream *s, const struct files_change *c)
-{
-    char path[2 * FILES_PATH_MAX_BYTES + 2];
-    struct source *source = &s->source;
-    if (!source->stats)
-        source->stats = files_link_get(s->name, on_stat, s);
-    snprintf(path, sizeof(path), "%s/%s", source->question.path, c->name);
-    const struct files_call call = {.user = source->question.user,
-                                    .path = *source->question.path ? path : c->name,
-                                    .question = {.type = FILES_STAT, .flags = FILES_AS_ROOT}};
-    return source->stats && files_link_ask(source->stats, &call) == 0;
-}
-
-/* Until something is waited for: an entry, the client, or events. */
-static void stream_go_on(struct stream *s)
-{
-    struct source *source = &s->source;
-    while (source->at < source->count) {
-        const struct files_change *c = &source->changes[source->at];
-        if (c->type == FILES_OVERFLOW) {
-            end(s, EOVERFLOW);
-            return;
-        }
-        if (wants_entry(s, c) && ask_entry(s, c))
-            return;
-        send_change(s, c, NULL);
-        source->at++;
-    }
-    if (!request_has_room(s->request))
-        return;
-    int r = ask_events(source);
+    struct stream *s = container_of(source, struct stream, source);
+    int r = request_has_room(s->request) ? ask_events(source) : 0;
     if (r < 0)
         end(s, -r);
 }
@@ -243,7 +261,7 @@ static void on_events(struct files_link *l, int error, const struct files_result
         s->has_begun = true;
         send_text(s, start, strlen(start));
     }
-    stream_go_on(s);
+    source_go_on(&s->source);
 }
 
 static void on_keepalive(struct timer *t)
@@ -276,7 +294,9 @@ static void stream_ready(struct request *r)
     s->timer.fire = on_keepalive;
     s->deadline.fire = on_deadline;
     s->keepalive_ns = envd_read_keepalive(r);
-    snprintf(s->name, sizeof(s->name), "%s", b->id);
+    s->source.take = stream_take;
+    s->source.took_all = stream_took_all;
+    snprintf(s->source.box, sizeof(s->source.box), "%s", b->id);
     int error = read_question(r, true, &s->source.question, &code, &why);
     if (error == 0 && !envd_read_timeout(r, &timeout_ns)) {
         error = -EINVAL;
@@ -288,7 +308,7 @@ static void stream_ready(struct request *r)
         return;
     }
     box_add_stream(b, &s->cut, r);
-    s->source.link = files_link_get(s->name, on_events, s);
+    s->source.link = files_link_get(s->source.box, on_events, s);
     error = s->source.link ? ask_watch(&s->source) : -ENOMEM;
     if (error < 0)
         end(s, -error);
@@ -301,7 +321,7 @@ static void stream_drained(struct request *r)
 {
     struct stream *s = r->state;
     if (s->has_begun && s->source.at == s->source.count && !s->source.link->is_asked)
-        stream_go_on(s);
+        source_go_on(&s->source);
 }
 
 static void stream_over(struct request *r)
@@ -327,9 +347,10 @@ const struct handler envd_watch_dir = {
 
 struct watcher {
     struct list all;
-    char id[BOX_ID_SIZE + 1], box[FILES_LINK_NAME_MAX];
+    char id[BOX_ID_SIZE + 1];
     struct source source;
     struct request *creator; /* who waits for it to be there; NULL */
+    struct request *asker;   /* who waits for the entries of what came; NULL */
     struct buf events;       /* without the brackets around */
     size_t count;
 };
@@ -339,6 +360,10 @@ static size_t watcher_count;
 
 static void watcher_free(struct watcher *w)
 {
+    if (w->asker) {
+        w->asker->state = NULL;
+        envd_fail_unary(w->asker, "not_found", "watcher with id %s not found", w->id);
+    }
     list_remove(&w->all);
     watcher_count--;
     source_done(&w->source);
@@ -349,19 +374,55 @@ static void watcher_free(struct watcher *w)
 static struct watcher *find_watcher(const char *box, const char *id)
 {
     struct watcher *w;
-    list_for_each(w, &watchers, all) if (!strcmp(w->id, id) && !strcmp(w->box, box)) return w;
+    list_for_each(w, &watchers,
+                  all) if (!strcmp(w->id, id) && !strcmp(w->source.box, box)) return w;
     return NULL;
 }
 
-static void keep_changes(struct watcher *w)
+static bool watcher_take(struct source *s, const struct files_change *c,
+                         const struct files_info *entry)
 {
-    for (; w->source.at < w->source.count; w->source.at++) {
-        const struct files_change *c = &w->source.changes[w->source.at];
-        if (!type_name(c->type) || w->count >= WATCHER_EVENTS_MAX)
-            continue;
-        buf_append_str(&w->events, w->count++ ? "," : "");
-        append_change(&w->events, c, NULL);
-    }
+    struct watcher *w = container_of(s, struct watcher, source);
+    if (!type_name(c->type) || w->count >= WATCHER_EVENTS_MAX)
+        return true;
+    buf_append_str(&w->events, w->count++ ? "," : "");
+    append_change(&w->events, c, entry);
+    return true;
+}
+
+static void answer_events(struct watcher *w, struct request *r)
+{
+    struct buf out = BUF_INIT(EVENTS_BYTES_MAX + 64);
+    buf_append_str(&out, "{\"events\":[");
+    if (!w->events.failed && w->events.size)
+        buf_append(&out, w->events.data, w->events.size);
+    buf_append_str(&out, "]}");
+    if (out.failed)
+        envd_fail_unary(r, "internal", "out of memory");
+    else
+        request_answer(r, 200, "application/json", out.data, out.size);
+    buf_done(&out);
+    buf_reset(&w->events);
+    w->count = 0;
+}
+
+static void answer_asker(struct watcher *w)
+{
+    struct request *r = w->asker;
+    if (!r)
+        return;
+    w->asker = NULL;
+    r->state = NULL;
+    answer_events(w, r);
+}
+
+/* One that nobody asks goes on in the kernel's queue. */
+static void watcher_took_all(struct source *s)
+{
+    struct watcher *w = container_of(s, struct watcher, source);
+    answer_asker(w);
+    if (w->count < WATCHER_EVENTS_MAX && ask_events(s) < 0)
+        watcher_free(w);
 }
 
 static void answer_creator(struct watcher *w)
@@ -393,10 +454,7 @@ static void on_watched(struct files_link *l, int error, const struct files_resul
     }
     if (w->creator)
         answer_creator(w);
-    keep_changes(w);
-    /* One that nobody asks goes on in the kernel's queue. */
-    if (w->count < WATCHER_EVENTS_MAX && ask_events(&w->source) < 0)
-        watcher_free(w);
+    source_go_on(&w->source);
 }
 
 static struct watcher *watcher_new(const char *box)
@@ -405,7 +463,9 @@ static struct watcher *watcher_new(const char *box)
     if (!w)
         return NULL;
     w->events = BUF_INIT(EVENTS_BYTES_MAX);
-    snprintf(w->box, sizeof(w->box), "%s", box);
+    w->source.take = watcher_take;
+    w->source.took_all = watcher_took_all;
+    snprintf(w->source.box, sizeof(w->source.box), "%s", box);
     list_append(&watchers, &w->all);
     watcher_count++;
     if (text_make_id(w->id) == 0)
@@ -468,25 +528,28 @@ static struct watcher *named_watcher(struct request *r)
     return w;
 }
 
+/* What came is told with its entries, for which who asks has to wait; one at a time. */
 static void events_ready(struct request *r)
 {
     struct watcher *w = named_watcher(r);
     if (!w)
         return;
-    struct buf out = BUF_INIT(EVENTS_BYTES_MAX + 64);
-    buf_append_str(&out, "{\"events\":[");
-    if (!w->events.failed && w->events.size)
-        buf_append(&out, w->events.data, w->events.size);
-    buf_append_str(&out, "]}");
-    if (out.failed)
-        envd_fail_unary(r, "internal", "out of memory");
-    else
-        request_answer(r, 200, "application/json", out.data, out.size);
-    buf_done(&out);
-    buf_reset(&w->events);
-    w->count = 0;
+    if (w->source.at < w->source.count) {
+        answer_asker(w);
+        w->asker = r;
+        r->state = w;
+        return;
+    }
+    answer_events(w, r);
     if (!w->source.link->is_asked && ask_events(&w->source) < 0)
         watcher_free(w);
+}
+
+static void events_over(struct request *r)
+{
+    struct watcher *w = r->state;
+    if (w)
+        w->asker = NULL;
 }
 
 static void remove_ready(struct request *r)
@@ -501,6 +564,7 @@ static void remove_ready(struct request *r)
 const struct handler envd_get_watcher_events = {
     .body_max_bytes = CONTROL_BODY_MAX,
     .ready = events_ready,
+    .over = events_over,
 };
 
 const struct handler envd_remove_watcher = {

@@ -32,7 +32,7 @@ struct stream {
     struct timer keepalive, deadline;
     int64_t keepalive_ns, timeout_ns; /* timeout 0: none */
     char *user;
-    json_t *message; /* what was asked for, until it has been passed on */
+    json_t *message; /* what was asked for; of Start, until it has been passed on */
     bool starts;     /* Start, else Connect */
     bool has_tty, has_started;
 };
@@ -145,11 +145,28 @@ static void send_end(struct stream *s, const struct exec_packet *p)
 
 /* ---- what the keeper says ---- */
 
+/* The kernel says in words alone what was wrong. Clients take it for another kind of error. */
+static bool is_about_user(const struct stream *s, const char *words)
+{
+    size_t size = strlen(s->user);
+    return !strncmp(words, "user ", 5) && !strncmp(words + 5, s->user, size) &&
+           !strncmp(words + 5 + size, " is not in ", 11);
+}
+
 static void send_failure(struct stream *s, const struct exec_message *m)
 {
     char words[EXEC_TAG_MAX_BYTES + 512];
     snprintf(words, sizeof(words), "%.*s", (int)m->packet.text_size, m->text);
-    fail(s, "invalid_argument", words);
+    fail(s, is_about_user(s, words) ? "unauthenticated" : "invalid_argument", words);
+}
+
+static void send_missing(struct stream *s)
+{
+    struct process_selector which;
+    char words[EXEC_TAG_MAX_BYTES + 64];
+    process_read_selector(s->message, &which);
+    process_name_missing(&which, words, sizeof(words));
+    fail(s, "not_found", words);
 }
 
 static void on_message(struct link *l, const struct exec_message *m)
@@ -157,6 +174,7 @@ static void on_message(struct link *l, const struct exec_message *m)
     struct stream *s = stream_of_link(l);
     switch (m->packet.type) {
     case EXEC_STARTED:
+        s->has_tty = m->packet.flags & EXEC_TTY;
         if (!s->has_started)
             send_start(s, m->packet.value);
         break;
@@ -173,7 +191,7 @@ static void on_message(struct link *l, const struct exec_message *m)
         break;
     case EXEC_ANSWER: /* only to EXEC_ATTACH, and that there is none */
         if (m->packet.status && !s->has_started)
-            fail(s, "not_found", "there is no such process; list those that run");
+            send_missing(s);
         break;
     default:
         break;
@@ -212,7 +230,6 @@ static void start(struct stream *s)
              r == -EINVAL ? why : "the server is short of memory; try again later");
     } else {
         c.exec.timeout_ns = s->timeout_ns;
-        s->has_tty = c.exec.flags & EXEC_TTY;
         r = exec_ask_start(s->link.watch.fd, &c.exec, &e);
         if (r < 0)
             fail_to_ask(s, -r, e.text);
@@ -237,13 +254,14 @@ static void attach(struct stream *s)
 static void on_opened(struct link *l)
 {
     struct stream *s = stream_of_link(l);
-    if (s->starts)
+    if (s->starts) {
         start(s);
-    else
+        json_decref(s->message);
+        s->message = NULL;
+    } else {
         attach(s);
+    }
     s->box = NULL;
-    json_decref(s->message);
-    s->message = NULL;
 }
 
 /* ---- the request ---- */

@@ -20,6 +20,9 @@ struct process_selector {
 /* Of {"process":{"pid":N}} or {"process":{"tag":"..."}}. False when it is neither. */
 bool process_read_selector(const json_t *message, struct process_selector *ret);
 
+/* "process with pid 7 not found": a sentence, cut at size. */
+void process_name_missing(const struct process_selector *which, char *text, size_t size);
+
 /*
  * A command out of the message of Start, in b's environment, for that user: to be freed with
  * process_command_done(), also after a failure. 0; -ENOMEM; -EINVAL with a sentence. Texts are

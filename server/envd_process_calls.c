@@ -9,7 +9,6 @@
 #include "server/json.h"
 #include "server/limits.h"
 
-#include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
 
@@ -48,11 +47,9 @@ static void answer_empty(struct call *c)
 
 static void fail_no_process(struct call *c)
 {
-    if (c->which.pid)
-        envd_fail_unary(c->request, "not_found", "process with pid %" PRId64 " not found",
-                        c->which.pid);
-    else
-        envd_fail_unary(c->request, "not_found", "process with tag %s not found", c->which.tag);
+    char words[EXEC_TAG_MAX_BYTES + 64];
+    process_name_missing(&c->which, words, sizeof(words));
+    fail(c, "not_found", words);
 }
 
 static int send_packet(struct call *c, struct exec_packet *p, const char *text, size_t size)

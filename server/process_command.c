@@ -4,6 +4,7 @@
 #include "server/json.h"
 #include "server/limits.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 
 #define SIZE_MAX_CELLS 32767
@@ -154,6 +155,14 @@ bool process_read_selector(const json_t *message, struct process_selector *ret)
              json_string_length(tag) <= EXEC_TAG_MAX_BYTES)
         ret->tag = json_string_value(tag);
     return ret->pid || ret->tag;
+}
+
+void process_name_missing(const struct process_selector *which, char *text, size_t size)
+{
+    if (which->pid)
+        snprintf(text, size, "process with pid %" PRId64 " not found", which->pid);
+    else
+        snprintf(text, size, "process with tag %s not found", which->tag);
 }
 
 /* ---- lists ---- */

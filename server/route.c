@@ -18,7 +18,13 @@ static void bad(struct route *r, const char *why)
     r->why = why;
 }
 
-static void find_by_fields(struct route *r, const char *id, const char *port)
+/* E2B's Python SDK 2.7 names the sandbox also when it asks the control plane to connect to it. */
+static bool is_of_control(const struct route *r, const char *path)
+{
+    return r->port == ENVD_PORT && !strncmp(path, "/sandboxes/", 11);
+}
+
+static void find_by_fields(struct route *r, const char *id, const char *port, const char *path)
 {
     if (!id || !port)
         bad(r, "E2b-Sandbox-Id and E2b-Sandbox-Port go together; send both, or none");
@@ -26,7 +32,7 @@ static void find_by_fields(struct route *r, const char *id, const char *port)
         bad(r, "E2b-Sandbox-Id: invalid sandbox id; send the one that was answered");
     else if (!read_port(port, strlen(port), &r->port))
         bad(r, "E2b-Sandbox-Port: invalid port; send a number from 1 to 65535");
-    else
+    else if (!is_of_control(r, path))
         r->kind = ROUTE_SANDBOX;
 }
 
@@ -91,12 +97,23 @@ void route_find(const struct http_request *head, struct route *ret)
     const char *id = http_field_get(head->fields, head->field_count, "e2b-sandbox-id");
     const char *port = http_field_get(head->fields, head->field_count, "e2b-sandbox-port");
     r.token = http_field_get(head->fields, head->field_count, "x-access-token");
+<<<<<<< HEAD
     if (id || port) {
         find_by_fields(&r, id, port);
         check_host(&r, &head->authority);
     } else if (!find_by_host(&r, &head->authority) && !find_by_path(&r, head->path)) {
         r.kind = r.token ? ROUTE_TOKEN : is_signed_file(head) ? ROUTE_SIGNATURE : ROUTE_CONTROL;
     }
+=======
+    if (id || port)
+        find_by_fields(&r, id, port, head->path);
+    else if (find_by_host(&r, &head->authority))
+        r.kind = ROUTE_SANDBOX;
+    else if (r.token)
+        r.kind = ROUTE_TOKEN;
+    else if (is_signed_file(head))
+        r.kind = ROUTE_SIGNATURE;
+>>>>>>> a2a14e5 (server, tests: the SDKs as they were published drive it, and what a year old ones ask is understood)
     *ret = r;
 }
 

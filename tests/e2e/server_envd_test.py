@@ -6,6 +6,7 @@ import os
 import socket
 import struct
 import sys
+import threading
 import time
 
 sys.dont_write_bytecode = True
@@ -37,12 +38,12 @@ class Deadlines(Served):
         self.assertEqual(watch.finish().error["code"], DEADLINE)
 
     def test_of_a_program_kills_it(self):
-        program = self.box.start("/bin/sleep", "1000", fields={"Connect-Timeout-Ms": "300"}).finish()
+        program = self.box.start("/bin/sleep", "1000", fields={"Connect-Timeout-Ms": "300.0"}).finish()
         self.assertEqual(program.error["code"], DEADLINE)
         self.assertTrue(wait_until(lambda: self.box.run("/bin/kill", "-0", str(program.pid)).end.get("exitCode", 0) != 0))
 
     def test_one_that_is_no_number(self):
-        for value in ("", "-1", "1.5", "1s", "0x10", "12345678901", "9" * 40):
+        for value in ("", "-1", "1.", ".5", "1.5s", "1..5", "1s", "0x10", "12345678901", "9" * 40):
             with self.subTest(value):
                 for method, message in (("process.Process/Start", {"process": {"cmd": "/bin/true"}}),
                                         ("process.Process/Connect", {"process": {"pid": 1}}),
@@ -93,6 +94,128 @@ class Slow(Served):
         answer = box.ask("HEAD", "/files?path=f")
         self.assertEqual((answer.status, answer.body), (200, b""))
         self.assertEqual({k.lower(): v for k, v in answer.fields.items()}["content-length"], "300000")
+
+
+class Asked(Served):
+    """As SDKs of a year ago ask."""
+
+    def test_for_the_control_plane_with_a_sandbox_named_in_fields(self):
+        box = self.client.create()
+        answer = self.client.ask("POST", f"/sandboxes/{box.name}/connect", {"timeout": 5}, box.fields())
+        self.expect_status(answer, 200)
+        self.assertEqual(answer.json()["sandboxID"], box.name)
+        fields = {**box.fields(port=8000)}
+        self.assertEqual(self.client.ask("POST", f"/sandboxes/{box.name}/connect", {"timeout": 5}, fields).status, 502)
+        answer = self.client.ask("POST", f"/sandboxes/{box.name}/connect", {"timeout": 5}, box.fields(), key=False)
+        self.expect_status(answer, 401)
+
+    def test_for_metrics_with_milliseconds(self):
+        box, now = self.client.create(), int(time.time())
+
+        def count(start, end):
+            return len(self.client.ask("GET", f"/sandboxes/{box.name}/metrics?start={start}&end={end}").json())
+        self.assertTrue(wait_until(lambda: count(now - 60, now + 60)))
+        self.assertGreater(count((now - 60) * 1000, (now + 60) * 1000), 0)
+        self.assertEqual(count((now - 120) * 1000, (now - 60) * 1000), 0)
+        for wrong in ("-1", "1.5", "1e3", "9" * 15):
+            self.expect_status(self.client.ask("GET", f"/sandboxes/{box.name}/metrics?start={wrong}"), 400, "start, end")
+
+    def test_for_what_is_not_offered_of_what_is_not_there(self):
+        other = self.client.ask("POST", "/api-keys", {"name": "k", "scope": {}}).json()["key"]
+        box = self.client.create()
+        for path in ("pause", "resume", "fork", "snapshots"):
+            self.expect_status(self.client.ask("POST", f"/sandboxes/{box.name}/{path}", {}), 501, "not offered")
+            self.expect_status(self.server.client(other).ask("POST", f"/sandboxes/{box.name}/{path}", {}), 404, box.name)
+            self.expect_status(self.client.ask("POST", f"/sandboxes/nosuch/{path}", {}), 404, "nosuch")
+
+
+class Ends(Served):
+    def test_of_a_sandbox_reset_its_streams(self):
+        """An end without the last chunk is taken for a fault of the protocol by some clients; a reset is not."""
+        box = self.client.create()
+        body = json.dumps({"process": {"cmd": "/bin/sleep", "args": ["1000"]}}).encode()
+        fields = "".join(f"{k}: {v}\r\n" for k, v in box.fields().items())
+        with socket.create_connection(("127.0.0.1", self.server.port), LIMIT) as s:
+            s.sendall((f"POST /process.Process/Start HTTP/1.1\r\nHost: x\r\n{fields}Content-Type: application/connect+json\r\n"
+                       f"Content-Length: {len(body) + 5}\r\n\r\n").encode() + struct.pack(">BI", 0, len(body)) + body)
+            while b"start" not in s.recv(65536):
+                pass
+            box.kill()
+            with self.assertRaises(ConnectionResetError):
+                while s.recv(65536):
+                    pass
+
+    def test_of_a_body_that_is_too_much_are_seen(self):
+        """Whoever goes on sending gets the answer, and no reset in place of it."""
+        box = self.client.create()
+        answer = box.ask("POST", "/filesystem.Filesystem/Stat", b'"' + b"x" * (30 << 20))
+        self.assertEqual(answer.status, 413)
+
+
+class Terminals(Served):
+    def test_are_terminals_for_all_who_are_connected(self):
+        box = self.client.create()
+        first = box.start("/bin/sh", "-i", pty={"size": {"cols": 80, "rows": 24}}, stdin=None)
+        first.next()
+        second = box.stream("process.Process/Connect", {"process": {"pid": first.pid}})
+        second.next()
+        box.call("process.Process/SendInput", {"process": {"pid": first.pid}, "input": {"pty": "ZWNobyAkKCgxKzEpKTsgZXhpdAo="}})
+        second.finish()
+        self.assertIn(b"\n2\r\n", second.pty)
+        self.assertEqual(second.out, b"")
+        first.close()
+
+    def test_and_programs_that_are_not_there_are_named(self):
+        box = self.client.create()
+        for which, name in (({"pid": 99999}, "process with pid 99999 not found"), ({"tag": "t"}, "process with tag t not found")):
+            said = box.stream("process.Process/Connect", {"process": which}).finish()
+            self.assertEqual(said.error, {"code": "not_found", "message": name})
+            answer = box.call("process.Process/SendSignal", {"process": which, "signal": "SIGNAL_SIGKILL"})
+            self.assertEqual((answer.status, answer.json()), (404, {"code": "not_found", "message": name}))
+
+    def test_and_users_that_are_not_there(self):
+        said = self.client.create().run("/bin/true", user="nobodyhere")
+        self.assertEqual(said.error["code"], "unauthenticated")
+
+
+class Watchers(Served):
+    def test_tell_what_an_entry_is(self):
+        box = self.client.create()
+        name = box.call("filesystem.Filesystem/CreateWatcher", {"path": "/home/user", "includeEntry": True}).json()["watcherId"]
+        box.run("/bin/sh", "-c", "for i in 1 2 3 4 5 6 7 8 9; do echo $i > /home/user/f$i; done; rm /home/user/f1")
+        events = []
+
+        def found(kind, path):
+            return [e for e in events if e["type"] == f"EVENT_TYPE_{kind}" and e["name"] == path]
+
+        def asked():
+            answer = box.call("filesystem.Filesystem/GetWatcherEvents", {"watcherId": name})
+            events.extend(answer.json()["events"])
+            return found("REMOVE", "f1")
+        self.assertTrue(wait_until(asked))
+        self.assertEqual([e["entry"]["path"] for e in found("WRITE", "f9")][:1], ["/home/user/f9"])
+        self.assertEqual([e["name"] for e in events if e["type"] == "EVENT_TYPE_CREATE"], [f"f{i}" for i in range(1, 10)])
+        self.assertNotIn("entry", found("REMOVE", "f1")[0])
+
+    def test_many_who_ask_at_once(self):
+        """Each is answered, nothing is told twice, and one who leaves takes nothing along."""
+        box = self.client.create()
+        name = box.call("filesystem.Filesystem/CreateWatcher", {"path": "/tmp", "includeEntry": True}).json()["watcherId"]
+        seen, done = [], threading.Event()
+
+        def ask():
+            while not done.is_set():
+                answer = box.call("filesystem.Filesystem/GetWatcherEvents", {"watcherId": name})
+                seen.extend(e["name"] for e in answer.json()["events"] if e["type"] == "EVENT_TYPE_CREATE")
+        askers = [threading.Thread(target=ask) for _ in range(3)]
+        for asker in askers:
+            asker.start()
+        box.run("/bin/sh", "-c", "for i in $(seq 200); do : > /tmp/n$i; done")
+        self.assertTrue(wait_until(lambda: len(seen) >= 200), len(seen))
+        done.set()
+        for asker in askers:
+            asker.join()
+        self.assertEqual(sorted(seen), sorted(f"n{i}" for i in range(1, 201)))
 
 
 class Messages(Served):

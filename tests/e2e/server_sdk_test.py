@@ -1,0 +1,84 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""E2B's SDKs for Python and JavaScript, as they were published now and a year ago, against glovebox serve: the programs of
+tests/sdk, and those of examples. docs/e2b-compat.md says what comes of each method."""
+import os
+import re
+import shutil
+import subprocess
+import sys
+import unittest
+
+sys.dont_write_bytecode = True
+import sdks  # noqa: E402
+from cases import ROOT, Case, main  # noqa: E402
+from server_client import KEY, Server  # noqa: E402
+
+PROGRAMS = ("lifecycle", "commands", "files", "errors")
+AT_ONCE = 400  # seconds for all cases of a program
+
+
+class Sdk(Case):
+    """One SDK; its server has a small disk for each sandbox, which is filled."""
+    OPTIONS = ("--disk", "64M")
+
+    def serve(self, *options):
+        server = Server(self.folder, *options)
+        self.addCleanup(server.end)
+        url = f"http://127.0.0.1:{server.port}"
+        kept = {k: v for k, v in os.environ.items() if not k.startswith("E2B_") and not k.lower().endswith("_proxy")}
+        self.env = {**kept, "E2B_API_URL": url, "E2B_SANDBOX_URL": url, "E2B_API_KEY": KEY}
+
+    def run_program(self, *words, folder=None):
+        return subprocess.run(words, cwd=folder or self.folder, env=self.env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                              stderr=subprocess.STDOUT, timeout=AT_ONCE, check=False)
+
+    def expect_all_ok(self, done):
+        """A line "ok NAME" for each case, and no other verdict."""
+        text = done.stdout.decode(errors="replace")
+        self.assertEqual((done.returncode, re.findall(r"^FAIL .*", text, re.M)), (0, []), text[-6000:])
+        self.assertGreater(len(re.findall(r"^ok ", text, re.M)), 8, text)
+
+
+def add_python(age):
+    version = sdks.PYTHON[age]
+
+    class Python(Sdk):
+        pass
+    Python.__name__ = Python.__qualname__ = f"Python_{age}"
+    for face in ("sync", "async"):
+        for name in PROGRAMS:
+            def test(self, face=face, name=name):
+                program = sdks.python(f"e2b=={version}")
+                self.serve(*self.OPTIONS)
+                self.expect_all_ok(self.run_program(program, "-B", os.path.join(ROOT, f"tests/sdk/{name}.py"), face))
+            setattr(Python, f"test_{face}_{name}", test)
+    globals()[Python.__name__] = Python
+
+
+def add_node(age):
+    version = sdks.NODE[age]
+
+    class Node(Sdk):
+        pass
+    Node.__name__ = Node.__qualname__ = f"Node_{age}"
+    for name in PROGRAMS:
+        def test(self, name=name):
+            folder = sdks.node(f"e2b@{version}")
+            programs = os.path.join(folder, f"tests-{os.getpid()}")  # below it, where node finds the SDK
+            shutil.copytree(os.path.join(ROOT, "tests/sdk"), programs)
+            self.addCleanup(shutil.rmtree, programs)
+            self.serve(*self.OPTIONS)
+            self.expect_all_ok(self.run_program("node", f"{programs}/{name}.mjs"))
+        setattr(Node, f"test_{name}", test)
+    globals()[Node.__name__] = Node
+
+
+for age in (sdks.CURRENT, sdks.OLD):
+    add_python(age)
+    add_node(age)
+del Sdk  # has no cases of its own
+
+
+if __name__ == "__main__":
+    main(sys.modules[__name__])
