@@ -18,14 +18,9 @@
 #define BODY_S          60  /* without a byte of a body */
 #define OUTPUT_S        60  /* without a byte taken of an answer */
 #define STREAM_OUTPUT_S 620 /* of a stream */
-<<<<<<< HEAD
 #define HALF_ENDED_S    60  /* without a byte of what is relayed to who has ended its own way */
-#define LINGER_S        2   /* for a client to see the answer to what it still sends */
-#define LINGER_BYTES    (1024 * 1024)
-=======
 #define LINGER_S        5   /* for a client to see the answer to what it still sends */
 #define LINGER_BYTES    (64 * 1024 * 1024) /* of a file for which there is no room, say */
->>>>>>> a2a14e5 (server, tests: the SDKs as they were published drive it, and what a year old ones ask is understood)
 
 /* ---- bodies, in bytes ---- */
 #define CONTROL_BODY_MAX (256 * 1024)

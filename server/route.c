@@ -49,8 +49,8 @@ static bool read_host(const struct http_authority *a, struct route *ret)
 static void check_host(struct route *r, const struct http_authority *a)
 {
     struct route host;
-    if (r->kind == ROUTE_SANDBOX && read_host(a, &host) &&
-        (host.port != r->port || strcmp(host.id, r->id) != 0))
+    if (r->kind != ROUTE_BAD && read_host(a, &host) &&
+        (r->kind == ROUTE_CONTROL || host.port != r->port || strcmp(host.id, r->id) != 0))
         bad(r, "E2b-Sandbox-Id and E2b-Sandbox-Port don't say what Host does; send one of them");
 }
 
@@ -97,23 +97,12 @@ void route_find(const struct http_request *head, struct route *ret)
     const char *id = http_field_get(head->fields, head->field_count, "e2b-sandbox-id");
     const char *port = http_field_get(head->fields, head->field_count, "e2b-sandbox-port");
     r.token = http_field_get(head->fields, head->field_count, "x-access-token");
-<<<<<<< HEAD
     if (id || port) {
-        find_by_fields(&r, id, port);
+        find_by_fields(&r, id, port, head->path);
         check_host(&r, &head->authority);
     } else if (!find_by_host(&r, &head->authority) && !find_by_path(&r, head->path)) {
         r.kind = r.token ? ROUTE_TOKEN : is_signed_file(head) ? ROUTE_SIGNATURE : ROUTE_CONTROL;
     }
-=======
-    if (id || port)
-        find_by_fields(&r, id, port, head->path);
-    else if (find_by_host(&r, &head->authority))
-        r.kind = ROUTE_SANDBOX;
-    else if (r.token)
-        r.kind = ROUTE_TOKEN;
-    else if (is_signed_file(head))
-        r.kind = ROUTE_SIGNATURE;
->>>>>>> a2a14e5 (server, tests: the SDKs as they were published drive it, and what a year old ones ask is understood)
     *ret = r;
 }
 

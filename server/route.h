@@ -3,22 +3,14 @@
  * Whom a request is for, as its head says: on one listener there are the control plane and every
  * port of every sandbox. The first that applies decides:
  *
-<<<<<<< HEAD
- *   1. E2b-Sandbox-Id and E2b-Sandbox-Port    that port of that sandbox; only one of them: 400
+ *   1. E2b-Sandbox-Id and E2b-Sandbox-Port    that port of that sandbox; only one of them: 400; the
+ *                                             control plane when the port is 49983 and the path
+ *                                             begins with /sandboxes/
  *   2. Host: PORT-ID.anything                 likewise; where 1 says something else: 400
  *   3. /sandboxes/ID/ports/PORT/...           likewise, and ... is what is asked for there
  *   4. X-Access-Token                         the sandbox that has this token, port 49983
  *   5. /files with signature= in its query    the sandbox whose token signs it, port 49983
  *   6. else                                   the control plane
-=======
- *   1. E2b-Sandbox-Id and E2b-Sandbox-Port    that port of that sandbox; only one of them: 400; the
- *                                             control plane when the port is 49983 and the path
- *                                             begins with /sandboxes/
- *   2. Host: PORT-ID.anything                 likewise
- *   3. X-Access-Token                         the sandbox that has this token, port 49983
- *   4. /files with signature= in its query    the sandbox whose token signs it, port 49983
- *   5. else                                   the control plane
->>>>>>> a2a14e5 (server, tests: the SDKs as they were published drive it, and what a year old ones ask is understood)
  *
  * 4 and 5 are for clients that don't say it: their sandbox has to be looked for.
  */

@@ -108,6 +108,8 @@ class Asked(Served):
         self.assertEqual(self.client.ask("POST", f"/sandboxes/{box.name}/connect", {"timeout": 5}, fields).status, 502)
         answer = self.client.ask("POST", f"/sandboxes/{box.name}/connect", {"timeout": 5}, box.fields(), key=False)
         self.expect_status(answer, 401)
+        fields = {**box.fields(), "Host": f"49983-{box.name}.example.com"}
+        self.expect_status(self.client.ask("POST", f"/sandboxes/{box.name}/connect", {"timeout": 5}, fields), 400, "Host")
 
     def test_for_metrics_with_milliseconds(self):
         box, now = self.client.create(), int(time.time())
