@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sandbox/files.h"
 
-#include "lib/base/files.h"
 #include "sandbox/socket_file.h"
 
 void files_init(struct files *f)

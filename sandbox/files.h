@@ -8,12 +8,15 @@
  */
 #pragma once
 
+#include "lib/base/files.h"
 #include "sandbox/registry.h"
 #include "sandbox/start.h"
 
 #include <poll.h>
 
-#define FILES_NEWCOMERS_MAX 8
+/* As many as the kernel serves: the server's come all at once, and each says its hello a little
+ * later. */
+#define FILES_NEWCOMERS_MAX FILES_CLIENTS_MAX
 #define FILES_POLL_MAX      (1 + FILES_NEWCOMERS_MAX)
 
 struct files {

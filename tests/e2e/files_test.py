@@ -9,7 +9,7 @@ import struct
 import sys
 
 sys.dont_write_bytecode = True
-from cases import Case, main, wait_until  # noqa: E402
+from cases import LIMIT, Case, main, wait_until  # noqa: E402
 import files_client as files  # noqa: E402
 from files_client import (AND_COMMIT, AS_ROOT, CHANGED, CREATED, EXACT_MODE, OVERFLOW, PARENTS, REMOVED,  # noqa: E402
                           RENAMED, WITH_DATA, WITH_TIME, WRITTEN, Connection)
@@ -430,11 +430,27 @@ class Connections(Files):
                 answer = s.recv(100)
                 self.assertEqual(files.ANSWER.unpack(answer)[1] if answer else 0, error)
                 self.assertEqual(s.recv(100), b"")
-        silent = [socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) for _ in range(20)]
-        for s in silent:
-            self.addCleanup(s.close)
-            s.connect(path)
+        silent = [self.connect_silently() for _ in range(200)]
         self.assertEqual(self.connect().stat("/").name, "/")
+        self.assertEqual(len(silent), 200)
+
+    def connect_silently(self):
+        s = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        self.addCleanup(s.close)
+        s.settimeout(LIMIT)
+        s.connect(files.socket_path(self.name, "files"))
+        return s
+
+    def test_who_says_hello_after_others_have_come_is_heard(self):
+        self.sandbox()
+        late = [self.connect_silently() for _ in range(100)]
+        memory = os.memfd_create("memory")
+        self.addCleanup(os.close, memory)
+        os.ftruncate(memory, 4096)
+        for s in late:
+            socket.send_fds(s, [struct.pack("<II", 1, 0)], [memory])
+            s.send(files.QUESTION.pack(files.STAT, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0) + b"/")
+            self.assertEqual(files.ANSWER.unpack_from(s.recv(70000))[:2], (files.STAT, 0))
 
     def test_no_more_than_so_many(self):
         self.sandbox(size=4096)
