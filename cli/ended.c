@@ -95,6 +95,27 @@ static json_t *make_usage(const struct record_end *e)
                      (json_int_t)e->memory_kills, "written_bytes", (json_int_t)e->written_bytes);
 }
 
+json_t *ended_make_labels(const char *labels)
+{
+    json_t *object = json_object();
+    for (const char *at = labels; *at; at += strcspn(at, "\n") + 1) {
+        char key[LABEL_KEY_MAX_BYTES + 1];
+        size_t size = strcspn(at, "="), line = strcspn(at, "\n");
+        snprintf(key, sizeof(key), "%.*s", (int)size, at);
+        json_object_set_new(object, key, json_stringn(at + size + 1, line - size - 1));
+    }
+    return object;
+}
+
+void ended_print_labels(const char *labels, FILE *out)
+{
+    for (const char *at = labels; *at; at += strcspn(at, "\n") + 1) {
+        char line[1024];
+        text_line(at, strcspn(at, "\n"), line, sizeof(line));
+        fprintf(out, "label      %s\n", line);
+    }
+}
+
 json_t *ended_make_object(const char *name, const struct record *r)
 {
     const struct record_end *e = &r->end;
@@ -103,14 +124,15 @@ json_t *ended_make_object(const char *name, const struct record *r)
     ended_format_time(e->ended_ns, ended);
     return json_pack(
         "{s:s, s:s, s:s, s:s, s:i, s:o, s:o, s:o, s:o, s:s, s:s, s:b, s:o, s:s, s:o, s:o, s:o, "
-        "s:o}",
+        "s:o, s:o}",
         "name", name, "state", "ended", "cause", e->cause, "words", e->words, "exit_status",
         e->exit_status, "exit_code", e->exit_code >= 0 ? json_integer(e->exit_code) : json_null(),
         "signal", e->signal ? json_integer(e->signal) : json_null(), "message",
         make_text(e->message), "report", make_text(e->report), "created_at", created, "ended_at",
         ended, "ended_before", e->is_found_later, "wall_ms",
-        e->is_found_later ? json_null() : make_ms(e->wall_ns), "command", r->command, "limits",
-        report_make_limits(&r->limits), "limited_by", report_make_controls(&r->controls), "usage",
+        e->is_found_later ? json_null() : make_ms(e->wall_ns), "command", r->command, "labels",
+        ended_make_labels(r->labels), "limits", report_make_limits(&r->limits), "limited_by",
+        report_make_controls(&r->controls), "usage",
         e->is_found_later ? json_null() : make_usage(e), "egress",
         r->gateway ? json_pack("{s:s}", "policy", r->egress) : json_null());
 }
@@ -145,5 +167,6 @@ void ended_print_text(const char *name, const struct record *r, FILE *out)
         sandbox_limit_format((enum sandbox_limit)i, r->limits.value[i], value, sizeof(value));
         fprintf(out, "  %-22s %s\n", sandbox_limit_rows[i].name, value);
     }
+    ended_print_labels(r->labels, out);
     fprintf(out, "egress     %s\n", r->gateway ? r->egress : "none");
 }

@@ -27,3 +27,7 @@ void ended_format_age(int64_t ns, char *ret, size_t size);
 /* CLOCK_REALTIME; and as "2026-01-31T12:00:00.000Z". */
 int64_t ended_now_ns(void);
 void ended_format_time(int64_t ns, char ret[static 32]);
+
+/* Labels (sandbox/label.h), as an object and as lines. */
+json_t *ended_make_labels(const char *labels);
+void ended_print_labels(const char *labels, FILE *out);

@@ -26,6 +26,7 @@ static const struct verb {
     {"ps", "list sandboxes", cli_ps, cli_ps_help},
     {"inspect", "what a sandbox may use and uses, or how it ended", cli_inspect, cli_inspect_help},
     {"stats", "what running sandboxes use, again and again", cli_stats, cli_stats_help},
+    {"events", "what happens to sandboxes, as it happens", cli_events, cli_events_help},
     {"cp", "copy files out of a running sandbox, or into one", cli_cp, cli_cp_help},
     {"port", "ports on which programs listen, and ways to them", cli_port, cli_port_help},
     {"egress", "what a sandbox was let do on the network, and what not", cli_egress,

@@ -24,6 +24,18 @@ static int take_all(void *target, const char *value _unused_, struct sandbox_err
     return 0;
 }
 
+static int take_filter(void *target, const char *value, struct sandbox_error *e)
+{
+    struct sandboxes_view *v = &((struct ps_options *)target)->view;
+    const char *label = value + strlen("label=");
+    if (strncmp(value, "label=", strlen("label=")) || !label_is_key(label, strcspn(label, "=")))
+        return sandbox_error_set(e, -EINVAL, "not a filter; write label=KEY or label=KEY=VALUE");
+    if (v->label_count == ARRAY_SIZE(v->labels))
+        return sandbox_error_set(e, -E2BIG, "more than %d filters; leave some out", LABELS_MAX);
+    v->labels[v->label_count++] = label;
+    return 0;
+}
+
 static int take_help(void *target, const char *value _unused_, struct sandbox_error *e _unused_)
 {
     ((struct ps_options *)target)->help = true;
@@ -32,6 +44,7 @@ static int take_help(void *target, const char *value _unused_, struct sandbox_er
 
 static const struct cli_option options[] = {
     {"all", 'a', NULL, "also those that have ended: why, and with what status", take_all},
+    {"filter", 0, "label=KEY[=VALUE]", "only those with this label; may be repeated", take_filter},
     {"json", 0, NULL, "print an array of JSON objects", take_json},
     {"help", 'h', NULL, "print this", take_help},
     {0},

@@ -83,6 +83,12 @@ static int take_name(void *target, const char *value, struct sandbox_error *e)
     return sandbox_spec_set_name(&o->spec, value, e);
 }
 
+static int take_label(void *target, const char *value, struct sandbox_error *e)
+{
+    struct run_options *o = target;
+    return labels_add(&o->spec.labels, value, e);
+}
+
 static int take_publish(void *target, const char *value, struct sandbox_error *e)
 {
     struct run_options *o = target;
@@ -218,6 +224,7 @@ const struct cli_option cli_run_options[] = {
     {"interactive", 'i', NULL, "pass standard input on (always done)", take_interactive},
     {"tty", 't', NULL, "give it a terminal: for shells and editors", take_tty},
     {"name", 0, "NAME", "a name for the sandbox, for ps(1) and --json", take_name},
+    {"label", 'l', "KEY[=VALUE]", "a word to find the sandbox again, for ps --filter", take_label},
     {"rm", 0, NULL, "keep nothing of it behind its end, for ps -a and logs", take_rm},
     {"trace", 0, "FILE", "write each system call with its result to FILE (- is stderr)",
      take_trace},

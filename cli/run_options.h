@@ -7,6 +7,7 @@
 
 #include "cli/limits.h"
 #include "cli/options.h"
+#include "sandbox/label.h"
 #include "sandbox/spec.h"
 
 struct run_options {

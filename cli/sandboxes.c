@@ -82,12 +82,12 @@ static json_t *make_object(const char *name, const struct record *r, const struc
     json_t *egress = r->gateway
                          ? json_pack("{s:s, s:i}", "policy", r->egress, "gateway_pid", r->gateway)
                          : json_null();
-    return json_pack("{s:s, s:s, s:i, s:i, s:f, s:s, s:o, s:o, s:o, s:o, s:o, s:o}", "name", name,
-                     "state", "running", "pid", r->pid, "starter_pid", r->starter, "age_ms",
-                     (double)(age_ns(r) / NSEC_PER_USEC) / 1000.0, "command", r->command, "limits",
-                     report_make_limits(&r->limits), "limited_by",
-                     report_make_controls(&r->controls), "usage", make_usage(u), "cgroups", groups,
-                     "seal", make_seal(&r->seal), "egress", egress);
+    return json_pack("{s:s, s:s, s:i, s:i, s:f, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "name",
+                     name, "state", "running", "pid", r->pid, "starter_pid", r->starter, "age_ms",
+                     (double)(age_ns(r) / NSEC_PER_USEC) / 1000.0, "command", r->command, "labels",
+                     ended_make_labels(r->labels), "limits", report_make_limits(&r->limits),
+                     "limited_by", report_make_controls(&r->controls), "usage", make_usage(u),
+                     "cgroups", groups, "seal", make_seal(&r->seal), "egress", egress);
 }
 
 static int print_json(json_t *j, FILE *out, struct sandbox_error *e)
@@ -130,6 +130,14 @@ static void print_running(const struct listing *l, const char *name, const struc
             command);
 }
 
+static bool is_wanted(const struct listing *l, const struct record *r)
+{
+    for (size_t i = 0; i < l->view->label_count; i++)
+        if (!labels_match(r->labels, l->view->labels[i]))
+            return false;
+    return true;
+}
+
 /* A registry_see_fn. */
 static void see(void *userdata, const char *name, char *text)
 {
@@ -139,6 +147,8 @@ static void see(void *userdata, const char *name, char *text)
     if (!r)
         return;
     record_parse(text, r);
+    if (!is_wanted(l, r))
+        return;
     /* Between its entry and its start, or its end and its leaving, there is nothing to see. */
     if (usage_read(r, &u) < 0)
         return;
@@ -153,6 +163,8 @@ static bool see_ended(void *userdata, const char *name, const struct record *r,
                       const char *output _unused_, size_t output_size _unused_)
 {
     struct listing *l = userdata;
+    if (!is_wanted(l, r))
+        return true;
     if (l->array)
         json_array_append_new(l->array, ended_make_object(name, r));
     else
@@ -278,6 +290,7 @@ static void print_text(const char *name, const struct record *r, const struct sa
                 t->usage.received_bytes, t->usage.sent_bytes);
     print_limits(r, u, t, out);
     print_seal(&r->seal, out);
+    ended_print_labels(r->labels, out);
     for (size_t i = 0; i < r->cgroup.count; i++)
         fprintf(out, "cgroup     %s\n", r->cgroup.groups[i].path);
     if (r->gateway)

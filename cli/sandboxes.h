@@ -6,12 +6,16 @@
 #pragma once
 
 #include "sandbox/error.h"
+#include "sandbox/label.h"
 
 #include <stdio.h>
 
 struct sandboxes_view {
     bool json;
     bool all; /* also those that have ended */
+    /* Only those with these labels: KEY or KEY=VALUE. */
+    const char *labels[LABELS_MAX];
+    size_t label_count;
 };
 
 /* All of them. 0, or negative errno and the sentence. */

@@ -32,6 +32,9 @@ void cli_kill_help(FILE *out);
 int cli_stats(int count, char **words);
 void cli_stats_help(FILE *out);
 
+int cli_events(int count, char **words);
+void cli_events_help(FILE *out);
+
 int cli_wait(int count, char **words);
 void cli_wait_help(FILE *out);
 

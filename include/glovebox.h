@@ -138,6 +138,9 @@ void glovebox_info_free(struct glovebox_info *i);
 const char *glovebox_info_text(const struct glovebox_info *i, enum glovebox_text which);
 int64_t glovebox_info_number(const struct glovebox_info *i, enum glovebox_number which);
 
+/* The value of its label of that key (glovebox-create(1)); NULL: it has none. Borrowed. */
+const char *glovebox_info_label(const struct glovebox_info *i, const char *key);
+
 /* Those that run, of this user on this machine, in no order; with GLOVEBOX_ALL behind them those
  * that have ended, the latest first. */
 #define GLOVEBOX_ALL 1
@@ -150,6 +153,21 @@ const struct glovebox_info *glovebox_list_get(const struct glovebox_list *l, siz
 
 /* Forgets all of that name that have ended. 0; -EBUSY: one is running; -ENOENT: none is known. */
 int glovebox_forget(const char *name, struct glovebox_error *e);
+
+/* ---- what happens to them ---- */
+
+/* Starts and ends of sandboxes of this user and of programs in them, from the earliest that is
+ * known on: glovebox-events(1). */
+struct glovebox_events;
+int glovebox_events_open(struct glovebox_events **ret, struct glovebox_error *e);
+void glovebox_events_free(struct glovebox_events *v);
+/* Call glovebox_events_next() when it is readable, until that says -EAGAIN; and every second or so,
+ * for the ends of those whose starters were killed. */
+int glovebox_events_fd(const struct glovebox_events *v);
+/* The next one: 0 and *ret_json, an object as "glovebox events --json" prints it, but for its
+ * "time"; borrowed until the next call with this object. -EAGAIN. */
+int glovebox_events_next(struct glovebox_events *v, int timeout_ms, const char **ret_json,
+                         struct glovebox_error *e);
 
 /* ---- its life ---- */
 

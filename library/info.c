@@ -35,6 +35,13 @@ static struct glovebox_info *new_info(const char *name)
     return i;
 }
 
+/* From lines to strings one behind the other. */
+static void split_labels(struct glovebox_info *i)
+{
+    for (char *at = i->record.labels; (at = strchr(at, '\n')); at++)
+        *at = '\0';
+}
+
 /* -ESRCH: it is about to end, or to begin. */
 static int make_info(const char *name, char *text, struct glovebox_info **ret)
 {
@@ -42,6 +49,7 @@ static int make_info(const char *name, char *text, struct glovebox_info **ret)
     if (!i)
         return -ENOMEM;
     record_parse(text, &i->record);
+    split_labels(i);
     int r = usage_read(&i->record, &i->usage);
     if (r < 0)
         free(i);
@@ -55,11 +63,13 @@ static int make_ended(const struct registry *registry, const char *name, struct 
 {
     struct glovebox_info *i = new_info(name);
     int r = i ? ended_read(registry->folder, name, 0, &i->record) : -ENOMEM;
-    if (r < 0)
+    if (r < 0) {
         free(i);
-    else
-        *ret = i;
-    return r;
+        return r;
+    }
+    split_labels(i);
+    *ret = i;
+    return 0;
 }
 
 _public_ int glovebox_inspect(const char *name, struct glovebox_info **ret,
@@ -112,6 +122,15 @@ _public_ const char *glovebox_info_text(const struct glovebox_info *i, enum glov
     default:
         return "";
     }
+}
+
+_public_ const char *glovebox_info_label(const struct glovebox_info *i, const char *key)
+{
+    size_t size = strlen(key);
+    for (const char *at = i->record.labels; *at; at += strlen(at) + 1)
+        if (!strncmp(at, key, size) && at[size] == '=')
+            return at + size + 1;
+    return NULL;
 }
 
 static int64_t limit(const struct glovebox_info *i, enum sandbox_limit which)
@@ -238,6 +257,7 @@ static bool see_ended(void *userdata, const char *name, const struct record *r,
         return false;
     }
     i->record = *r;
+    split_labels(i);
     l->items[l->count++] = i;
     return true;
 }

@@ -138,5 +138,6 @@ int ended_keep_killed(int runtime, const char *name, const char *text)
     snprintf(end->cause, sizeof(end->cause), "%s", sandbox_cause_name(SANDBOX_HOST_FAILURE));
     snprintf(end->words, sizeof(end->words),
              "its starter, process %d, was killed, and the sandbox with it", record->starter);
-    return ended_keep(runtime, name, record, NULL);
+    int r = ended_keep(runtime, name, record, NULL);
+    return r < 0 ? r : 1;
 }

@@ -26,8 +26,8 @@
  * negative errno. */
 int ended_keep(int runtime, const char *name, const struct record *r, const struct buf *output);
 
-/* Of one whose starter was killed. text: its record, as it was found. 0, also when it was kept
- * before or is not to be; or negative errno. */
+/* Of one whose starter was killed. text: its record, as it was found. 1; 0: it was kept before
+ * or is not to be; or negative errno. */
 int ended_keep_killed(int runtime, const char *name, const char *text);
 
 /* name: NULL for all; the latest first. r: with its end. output: as above, of that many bytes;

@@ -245,6 +245,7 @@ static struct exec *new_exec(struct execs *execs, const struct exec_order *o)
     x->grace_ns = o->grace_ns;
     execs->last_number = execs->last_number == INT32_MAX ? 1 : execs->last_number + 1;
     x->number = execs->last_number;
+    x->started_ns = execs_now_ns();
     list_append(&execs->programs, &x->link);
     execs->running++;
     return x;
@@ -347,6 +348,7 @@ static void note_over(struct exec *x)
     x->deadline_ns = 0;
     exec_source_close(x->execs, &x->input);
     buf_done(&x->input_data);
+    exec_tell_end(x);
 }
 
 /* What it wrote before is in its streams by now. */

@@ -53,10 +53,11 @@ struct exec {
     /* Of the end: */
     int32_t status, failed_status;
     uint32_t reason;
-    bool is_failed;    /* it could not start */
-    char *failure;     /* and why; NULL: no memory for that */
-    uint64_t end;      /* the log's, when all its own output was in it */
-    bool is_end_known; /* ... which it is */
+    bool is_failed;     /* it could not start */
+    int64_t started_ns; /* CLOCK_MONOTONIC */
+    char *failure;      /* and why; NULL: no memory for that */
+    uint64_t end;       /* the log's, when all its own output was in it */
+    bool is_end_known;  /* ... which it is */
 };
 
 struct exec_client {
@@ -138,6 +139,12 @@ bool exec_client_take(struct execs *x, struct exec_client *c, const struct exec_
 /* Whom INPUT and kin are for, or NULL. */
 struct exec *exec_client_target(struct execs *x, const struct exec_client *c,
                                 const struct exec_packet *p);
+
+/* ---- exec_events.c ---- */
+
+/* For sandbox/events.h: its start; its end, or that it could not start. */
+void exec_tell_start(const struct exec *x);
+void exec_tell_end(const struct exec *x);
 
 /* ---- exec_usage.c ---- */
 

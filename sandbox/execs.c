@@ -325,6 +325,7 @@ int execs_open(struct execs *x, const struct registry *r, struct sandbox *s,
                const struct sandbox_spec *spec, struct sandbox_error *e)
 {
     struct epoll_event event = {.events = EPOLLIN};
+    x->registry = r;
     x->sandbox = s;
     x->spec = spec;
     x->epoll = epoll_create1(EPOLL_CLOEXEC);
@@ -418,6 +419,7 @@ void execs_take(struct execs *x, const struct control_packet *p, const char *tex
     if (p->type == CONTROL_EXEC_STARTED && program->state == EXEC_STARTING) {
         program->pid = (pid_t)(p->reason & INT32_MAX);
         program->state = EXEC_RUNNING;
+        exec_tell_start(program);
         execs_wake(x, program);
     } else if (p->type == CONTROL_EXEC_FAILED && program->state == EXEC_STARTING) {
         exec_note_failed(program, p->status, text, p->text_size);

@@ -37,6 +37,7 @@ struct execs {
     int listener, epoll; /* -1 */
     struct sandbox *sandbox;
     const struct sandbox_spec *spec;
+    const struct registry *registry;
     struct scrubber *scrubber;
     struct execs_owner owner;
     struct list programs; /* struct exec */

@@ -60,6 +60,7 @@ int place_take(struct place *p, const struct sandbox_spec *spec, struct sandbox_
     p->record.created_ns = now_ns();
     p->record.is_forgotten = spec->forget;
     note_command(&p->record, &spec->args);
+    labels_write(&spec->labels, p->record.labels);
     plan_groups(p);
     r = note(p, record_write, e);
     if (r < 0) {

@@ -13,6 +13,12 @@ static void write_rlimits(const struct sandbox_limits *l, struct buf *b)
                    (uint64_t)l->rlimits[i].value.rlim_cur, (uint64_t)l->rlimits[i].value.rlim_max);
 }
 
+static void write_labels(const char *labels, struct buf *b)
+{
+    for (const char *at = labels; *at; at += strcspn(at, "\n") + 1)
+        buf_printf(b, "label=%.*s\n", (int)strcspn(at, "\n"), at);
+}
+
 void record_write(const struct record *r, struct buf *b)
 {
     buf_printf(b, "starter=%d\ncreated_ns=%" PRId64 "\ncommand=%s\n", r->starter, r->created_ns,
@@ -21,6 +27,7 @@ void record_write(const struct record *r, struct buf *b)
         if (r->limits.value[i])
             buf_printf(b, "limit.%s=%" PRIu64 "\n", sandbox_limit_rows[i].name, r->limits.value[i]);
     write_rlimits(&r->limits, b);
+    write_labels(r->labels, b);
     if (r->is_forgotten)
         buf_printf(b, "forgotten=1\n");
     for (size_t i = 0; i < r->cgroup.count; i++)
@@ -192,6 +199,8 @@ static void take_line(struct record *r, const char *key, const char *value)
         r->created_ns = strtoll(value, NULL, 10);
     else if (!strcmp(key, "command"))
         snprintf(r->command, sizeof(r->command), "%s", value);
+    else if (!strcmp(key, "label"))
+        labels_append(r->labels, value);
     else if (!strcmp(key, "forgotten"))
         r->is_forgotten = true;
     else if (!strncmp(key, "end.", 4))

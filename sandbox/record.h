@@ -8,6 +8,7 @@
 
 #include "lib/seal/report.h"
 #include "sandbox/cgroup.h"
+#include "sandbox/label.h"
 
 #define RECORD_MAX_BYTES         32768
 #define RECORD_COMMAND_MAX_BYTES 512
@@ -29,6 +30,7 @@ struct record {
     pid_t starter, pid;                     /* pid: the kernel process; 0: not started yet */
     int64_t created_ns;                     /* CLOCK_REALTIME */
     char command[RECORD_COMMAND_MAX_BYTES]; /* its beginning, words apart by blanks, escaped */
+    char labels[LABELS_TEXT_MAX_BYTES];
     struct sandbox_limits limits;
     struct sandbox_controls controls;
     pid_t gateway;                        /* 0: the sandbox has none */

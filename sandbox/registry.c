@@ -2,6 +2,8 @@
 #include "sandbox/registry.h"
 
 #include "sandbox/ended.h"
+#include "sandbox/events.h"
+#include "sandbox/outcome.h"
 #include "sandbox/rate.h"
 #include "sandbox/socket_file.h"
 
@@ -139,6 +141,20 @@ static void remove_sockets(int folder, const char *name)
     }
 }
 
+/* Its end, which nobody else tells. */
+static void note_killed(const struct registry *r, const char *name, const struct record *record)
+{
+    const struct event e = {.type = "end",
+                            .sandbox = name,
+                            .command = record->command,
+                            .cause = sandbox_cause_name(SANDBOX_HOST_FAILURE),
+                            .words = "its starter was killed, and the sandbox with it",
+                            .status = SANDBOX_STATUS_FAILED,
+                            .wall_ns = -1};
+    if (record->pid > 0)
+        events_note(r->folder, &e);
+}
+
 /* Holding its lock: removes what a dead starter left. True when nothing of it is there any more. */
 static bool sweep(const struct registry *r, const char *name, int fd)
 {
@@ -153,13 +169,19 @@ static bool sweep(const struct registry *r, const char *name, int fd)
     if (!text || !record)
         return false;
     /* What there is no room for is lost, and nothing else held up. */
-    ended_keep_killed(r->folder, name, text);
+    int kept = ended_keep_killed(r->folder, name, text);
     record_parse(text, record);
+    if (kept == 1)
+        note_killed(r, name, record);
     bool all = true;
     for (size_t i = 0; i < record->cgroup.count; i++)
         all &= cgroup_remove_path(record->cgroup.groups[i].path);
     remove_sockets(folder, name);
-    return all && unlinkat(folder, name, 0) == 0;
+    if (!all || unlinkat(folder, name, 0) < 0)
+        return false;
+    if (record->is_forgotten)
+        note_killed(r, name, record);
+    return true;
 }
 
 /* Whether the starter of this record lives; what is stale is swept. fd: the record, when open. */

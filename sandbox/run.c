@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sandbox/run_parts.h"
 
+#include "sandbox/events.h"
 #include "sandbox/input_left.h"
 #include "sandbox/remains.h"
 #include "sandbox/reports.h"
@@ -516,6 +517,29 @@ static void note_kernel_end(struct run *r)
     outcome_note_kernel(r->outcome, &facts, r->notices.last_line);
 }
 
+static void note_start(const struct run *r)
+{
+    const struct event e = {.type = "start",
+                            .sandbox = r->place.registry.name,
+                            .command = r->place.record.command,
+                            .status = -1,
+                            .wall_ns = -1};
+    events_note(r->place.registry.folder, &e);
+}
+
+static void note_end(const struct run *r)
+{
+    const struct sandbox_outcome *o = r->outcome;
+    const struct event e = {.type = "end",
+                            .sandbox = r->place.registry.name,
+                            .command = r->place.record.command,
+                            .cause = sandbox_cause_name(o->cause),
+                            .words = o->words,
+                            .status = o->exit_status,
+                            .wall_ns = o->wall_ns};
+    events_note(r->place.registry.folder, &e);
+}
+
 static void finish_outcome(struct run *r)
 {
     struct sandbox_outcome *o = r->outcome;
@@ -538,6 +562,7 @@ static void finish_outcome(struct run *r)
                  strerror(-error));
         r->io->say(line);
     }
+    note_end(r);
 }
 
 static void run_done(struct run *r)
@@ -583,6 +608,7 @@ static int run_started(struct run *r)
         error = terminal_enter_raw(r->io->input);
     if (error < 0)
         return error;
+    note_start(r);
     set_clock(r);
     check_input(r);
     run_loop(r);

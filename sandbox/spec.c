@@ -58,6 +58,7 @@ void sandbox_spec_done(struct sandbox_spec *s)
     strv_done(&s->exempt);
     strv_done(&s->args);
     strv_done(&s->env);
+    strv_done(&s->labels);
     for (size_t i = 0; i < s->mount_count; i++)
         mount_done(&s->mounts[i]);
     free(s->mounts);

@@ -36,6 +36,7 @@ struct sandbox_spec {
     char *workdir, *user, *hostname, *name;
     char *store; /* host directory in which the sandbox gets a folder for contents of files */
     struct strv args, env;
+    struct strv labels; /* label.h */
     struct sandbox_mount *mounts;
     size_t mount_count;
     struct sandbox_limits limits;

@@ -4,6 +4,7 @@
 functions, called through ctypes."""
 import ctypes as c
 import errno
+import json
 import os
 import re
 import signal
@@ -238,6 +239,37 @@ class Create(Api):
         self.assertEqual(self.lib.glovebox_info_text(info, 1000), b"")
         self.assertGreater(number(info, KERNEL_PID), 1)
         self.assertLess(abs(number(info, CREATED_MS) - time.time() * 1000), 60000)
+
+    def test_events(self):
+        events = self.object("events_open", free="events_free")
+        out = c.c_char_p()
+        name = self.create()
+        self.run_in(name, "sh", "-c", "exit 3")
+        self.call("kill", name)
+        seen = []
+        while not seen or seen[-1]["type"] != "end":
+            self.call("events_next", events, 20000, c.byref(out))
+            event = json.loads(out.value)
+            if event["sandbox"] == name.decode():
+                seen.append(event)
+        self.assertEqual([e["type"] for e in seen], ["start", "exec-start", "exec-end", "end"])
+        self.assertEqual((seen[2]["status"], seen[3]["cause"]), (3, "killed"))
+        self.assertGreaterEqual(self.lib.glovebox_events_fd(events), 0)
+        while self.lib.glovebox_events_next(events, 0, c.byref(out), None) == 0:
+            pass
+        self.refused(errno.EAGAIN, "nothing has happened", "events_next", events, 0, c.byref(out))
+
+    def test_labels(self):
+        name = self.create(("label", "team=blue"), ("label", "job"))
+        get = self.lib.glovebox_info_label
+        get.restype = c.c_char_p
+        for ended in (False, True):
+            info = self.object("inspect", name, free="info_free")
+            self.assertEqual([get(info, key) for key in (b"team", b"job", b"te", b"teams", b"", b"blue")],
+                             [b"blue", b"", None, None, None, None])
+            if not ended:
+                self.call("kill", name)
+                self.lib.glovebox_wait(name, -1, c.byref(c.create_string_buffer(4096)), None)
 
     def test_what_its_kernel_counts(self):
         name = self.create()

@@ -168,7 +168,7 @@ TEST(whose_starter_was_killed)
     struct seen s = {0};
     struct record back;
     static const char text[] = "starter=77\ncreated_ns=5\ncommand=x\n";
-    ASSERT_EQ(ended_keep_killed(folder, "one", text), 0);
+    ASSERT_EQ(ended_keep_killed(folder, "one", text), 1);
     ASSERT_EQ(ended_keep_killed(folder, "one", text), 0);
     ASSERT_EQ(ended_list(folder, NULL, see, &s), 0);
     EXPECT_STR(s.names, "one ");
