@@ -105,7 +105,7 @@ class Asked(Served):
         self.expect_status(answer, 200)
         self.assertEqual(answer.json()["sandboxID"], box.name)
         fields = {**box.fields(port=8000)}
-        self.assertEqual(self.client.ask("POST", f"/sandboxes/{box.name}/connect", {"timeout": 5}, fields).status, 502)
+        self.assertEqual(self.client.ask("POST", f"/sandboxes/{box.name}/connect", {"timeout": 5}, fields).status, 403)
         answer = self.client.ask("POST", f"/sandboxes/{box.name}/connect", {"timeout": 5}, box.fields(), key=False)
         self.expect_status(answer, 401)
         fields = {**box.fields(), "Host": f"49983-{box.name}.example.com"}
