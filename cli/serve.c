@@ -9,6 +9,7 @@
 #include "cli/run_options.h"
 #include "cli/say.h"
 #include "cli/verbs.h"
+#include "lib/policy/net.h"
 
 #include <ctype.h>
 #include <fcntl.h>
@@ -21,6 +22,8 @@ struct serve_options {
     struct run_options run; /* first: its limits' options take it */
     const char *listens[LAUNCH_LISTENERS_MAX];
     size_t listen_count;
+    const char *webhook_networks[WEBHOOK_NETWORKS_MAX];
+    size_t webhook_network_count;
     const char *state, *key_file, *domain, *log_file, *tls_certificate, *tls_key;
     bool allows_egress, has_public_ports, allows_plain, logs_text;
 };
@@ -95,6 +98,19 @@ static int take_tls_key(void *target, const char *value, struct sandbox_error *e
     return 0;
 }
 
+static int take_webhook_network(void *target, const char *value, struct sandbox_error *e)
+{
+    struct serve_options *o = OPTIONS(target);
+    struct policy_net net;
+    if (policy_net_parse(value, strlen(value), &net) < 0)
+        return sandbox_error_set(e, -EINVAL, "not a network; write ADDRESS or ADDRESS/BITS");
+    if (o->webhook_network_count == WEBHOOK_NETWORKS_MAX)
+        return sandbox_error_set(e, -E2BIG, "that is too often; give it at most %d times",
+                                 WEBHOOK_NETWORKS_MAX);
+    o->webhook_networks[o->webhook_network_count++] = value;
+    return 0;
+}
+
 static int take_log_file(void *target, const char *value, struct sandbox_error *e _unused_)
 {
     OPTIONS(target)->log_file = value;
@@ -140,6 +156,8 @@ static const struct cli_option serve_table[] = {
      take_tls_certificate},
     {"tls-key", 0, "FILE", "with its key", take_tls_key},
     {"allow-plain-http", 0, NULL, "listen without TLS where other machines reach it", take_plain},
+    {"webhook-network", 0, "NETWORK", "webhooks may go there, although it is not public",
+     take_webhook_network},
     {"log-file", 0, "FILE", "append a line for each request (- is stderr)", take_log_file},
     {"log-format", 0, "json|text", "of these lines (default: json)", take_log_format},
     {"memory", 'm', "SIZE",
@@ -296,6 +314,8 @@ static int serve(struct serve_options *o, struct sandbox_error *e)
                       .ready = on_ready,
                       .userdata = &told,
                       .say = cli_say};
+    memcpy(s.webhook_networks, o->webhook_networks, sizeof(s.webhook_networks));
+    s.webhook_network_count = o->webhook_network_count;
     choose_state(o->state, path, sizeof(path));
     int r = o->key_file ? read_key(o->key_file, key, e) : 0;
     s.key = o->key_file ? key : NULL;

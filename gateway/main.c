@@ -16,12 +16,11 @@
 #include "gateway/watch.h"
 #include "lib/base/buf.h"
 #include "lib/base/map.h"
+#include "lib/policy/machine.h"
 #include "lib/secret/file.h"
 
 #include <fcntl.h>
-#include <ifaddrs.h>
 #include <link.h>
-#include <net/if.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -31,12 +30,12 @@
 #include <sys/resource.h>
 #include <time.h>
 
-#define PAGE_BYTES    4096
-#define ADDRESSES_MAX 256 /* of this machine */
+#define PAGE_BYTES 4096
 
 struct gateway gateway;
 
-static struct policy_net exempt[64], own[ADDRESSES_MAX], broadcasts[ADDRESSES_MAX];
+static struct policy_net exempt[64];
+static struct policy_machine machine;
 
 static void say(const char *prefix, const char *format, va_list args)
 {
@@ -126,43 +125,13 @@ static void read_exemptions(int count, char **words)
     gateway.operator.exempt_count =(size_t) count;
 }
 
-static struct policy_net single(const struct sockaddr *a)
-{
-    struct policy_net net = {.prefix_bits = 128};
-    if (a->sa_family == AF_INET)
-        net.address =
-            policy_address_from_ipv4(((const struct sockaddr_in *)(const void *)a)->sin_addr);
-    else
-        net.address = ((const struct sockaddr_in6 *)(const void *)a)->sin6_addr;
-    return net;
-}
-
-static bool is_inet(const struct sockaddr *a)
-{
-    return a && (a->sa_family == AF_INET || a->sa_family == AF_INET6);
-}
-
 static void read_interfaces(void)
 {
-    struct ifaddrs *list;
-    struct policy_operator *o = &gateway.operator;
-    if (getifaddrs(&list) < 0)
-        gateway_fail("this machine's addresses: %s", strerror(errno));
-    for (const struct ifaddrs *i = list; i; i = i->ifa_next) {
-        if (o->host_count == ADDRESSES_MAX || o->broadcast_count == ADDRESSES_MAX)
-            gateway_fail("this machine has more than %d addresses", ADDRESSES_MAX);
-        if (is_inet(i->ifa_addr))
-            own[o->host_count++] = single(i->ifa_addr);
-        /* Without one, libc gives the address itself. */
-        if (!(i->ifa_flags & IFF_BROADCAST) || !is_inet(i->ifa_addr) || !is_inet(i->ifa_broadaddr))
-            continue;
-        struct policy_net net = single(i->ifa_broadaddr);
-        if (!IN6_ARE_ADDR_EQUAL(&net.address, &own[o->host_count - 1].address))
-            broadcasts[o->broadcast_count++] = net;
-    }
-    o->host = own;
-    o->broadcast = broadcasts;
-    freeifaddrs(list);
+    int r = policy_machine_read(&machine, &gateway.operator);
+    if (r == -E2BIG)
+        gateway_fail("this machine has more than %d addresses", POLICY_MACHINE_ADDRESSES_MAX);
+    if (r < 0)
+        gateway_fail("this machine's addresses: %s", strerror(-r));
 }
 
 static void raise_descriptor_limit(void)

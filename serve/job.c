@@ -157,6 +157,30 @@ static int set_policy_apart(const struct job *c, struct sandbox_error *e)
     return set_policy(c, e);
 }
 
+static int deliver(const struct serve *s, const struct job *c, char *ret, size_t size,
+                   struct sandbox_error *e)
+{
+    unsigned status;
+    setpgid(0, 0);
+    int r = courier_deliver(s, c->records, c->size, &status, e);
+    if (r == 0)
+        snprintf(ret, size, "%u", status);
+    return r;
+}
+
+static int do_it(const struct serve *s, const struct job *c, const struct ends *ends,
+                 struct sandbox_report *r, struct sandbox_error *e)
+{
+    switch (c->type) {
+    case LAUNCH_CREATE:
+        return create(s->spec, c, ends, e);
+    case LAUNCH_DELIVER:
+        return deliver(s, c, r->text, sizeof(r->text), e);
+    default:
+        return set_policy_apart(c, e);
+    }
+}
+
 static _noreturn_ void work(const struct serve *s, const struct job *c, const struct ends *ends)
 {
     struct sandbox_report r = {0};
@@ -167,7 +191,7 @@ static _noreturn_ void work(const struct serve *s, const struct job *c, const st
     /* Or the next launcher would find its address in use. */
     for (size_t i = 0; i < s->listener_count; i++)
         close(s->listeners[i]);
-    r.error = c->type == LAUNCH_CREATE ? create(s->spec, c, ends, &e) : set_policy_apart(c, &e);
+    r.error = do_it(s, c, ends, &r, &e);
     if (r.error < 0)
         snprintf(r.text, sizeof(r.text), "%s", e.text);
     _exit(write(ends->report, &r, sizeof(r)) == (ssize_t)sizeof(r) ? 0 : 1);

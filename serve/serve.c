@@ -60,7 +60,9 @@ static void reply_error(struct loop *l, enum launch_type type, uint64_t id, int 
 
 static enum launch_type answer_of(enum launch_type asked)
 {
-    return asked == LAUNCH_CREATE ? LAUNCH_CREATED : LAUNCH_POLICY_SET;
+    return asked == LAUNCH_CREATE    ? LAUNCH_CREATED
+           : asked == LAUNCH_DELIVER ? LAUNCH_DELIVERED
+                                     : LAUNCH_POLICY_SET;
 }
 
 static void on_done(void *userdata, enum launch_type type, uint64_t id, int error, const char *text)
@@ -157,6 +159,7 @@ static void take_message(struct loop *l)
         break;
     case LAUNCH_CREATE:
     case LAUNCH_POLICY:
+    case LAUNCH_DELIVER:
         add_job(l, p);
         break;
     case LAUNCH_OPEN:

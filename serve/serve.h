@@ -7,6 +7,7 @@
  *
  *   main loop  server_child.c   the server's process
  *              serve.c          the channel, and what is asked over it
+ *              courier.c        messages of the server to others
  *              settings.c       files that are opened for it
  *              job.c            what takes a while, as making a sandbox: each by a child of
  *                               this process, so that nobody waits for it
@@ -19,6 +20,8 @@
 #include "lib/base/launch.h"
 #include "sandbox/spec.h"
 
+#define WEBHOOK_NETWORKS_MAX 16
+
 struct serve {
     int listeners[LAUNCH_LISTENERS_MAX];
     size_t listener_count;
@@ -27,7 +30,10 @@ struct serve {
     const char *key;       /* that is to be valid; NULL: the server makes one when it has none */
     bool allows_egress;    /* of sandboxes whose creator says nothing of the network */
     bool has_public_ports; /* likewise: whoever knows the id may connect */
-    const char *tls_certificate, *tls_key; /* files, in PEM; NULL: no TLS */
+    const char *tls_certificate, *tls_key;              /* files, in PEM; NULL: no TLS */
+    const char *webhook_networks[WEBHOOK_NETWORKS_MAX]; /* that messages may go to, besides public
+                                                         * addresses */
+    size_t webhook_network_count;
     const char *log_path;      /* where requests are logged, "-": standard error; NULL: nowhere */
     bool logs_text;            /* in place of JSON */
     struct sandbox_spec *spec; /* of every sandbox, but for what is said of one */

@@ -28,6 +28,15 @@ int server_child_end(struct server_child *c);
 int server_child_send(const struct server_child *c, const struct launch_packet *p, const void *data,
                       int fd);
 
+/* ---- courier.c ---- */
+
+/*
+ * Delivers an order of lib/base/courier.h, and waits for how it went. 0 and the status of the
+ * answer; or negative errno with a sentence. For a child of the launcher.
+ */
+int courier_deliver(const struct serve *s, const char *order, size_t size, unsigned *ret_status,
+                    struct sandbox_error *e);
+
 /* ---- settings.c ---- */
 
 /* Whether SIGHUP has something to open anew. */

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* /api-keys, and what was done with keys. */
 #include "server/control.h"
+#include "server/hooks.h"
 #include "server/limits.h"
 #include "server/server.h"
 
@@ -145,6 +146,7 @@ static void rename_one(struct request *r)
 static void inherit(void *userdata, const struct key *revoked)
 {
     boxes_inherit(revoked->id, ((const struct key *)userdata)->id);
+    hooks_forget(revoked->id);
 }
 
 static void revoke_one(struct request *r)

@@ -10,9 +10,7 @@
 
 #include <inttypes.h>
 #include <stdio.h>
-#include <sys/random.h>
 
-#define UUID_SIZE    36
 #define WATCHERS_MAX 2
 
 static const char *const names[] = {
@@ -58,25 +56,10 @@ void events_watch(void (*told)(void))
     watchers[watcher_count++] = told;
 }
 
-/* RFC 9562, version 4. */
-static int make_uuid(char out[UUID_SIZE + 1])
-{
-    uint8_t bytes[16];
-    char hex[33];
-    if (getrandom(bytes, sizeof(bytes), 0) != (ssize_t)sizeof(bytes))
-        return -EIO;
-    bytes[6] = (bytes[6] & 0x0f) | 0x40;
-    bytes[8] = (bytes[8] & 0x3f) | 0x80;
-    text_hex(bytes, sizeof(bytes), hex);
-    snprintf(out, UUID_SIZE + 1, "%.8s-%.4s-%.4s-%.4s-%.12s", hex, hex + 8, hex + 12, hex + 16,
-             hex + 20);
-    return 0;
-}
-
 static int add(const struct box *b, enum event_type type, const char *data)
 {
     char uuid[UUID_SIZE + 1];
-    int r = make_uuid(uuid);
+    int r = text_make_uuid(uuid);
     if (r == 0)
         r = db_run(server.db,
                    "INSERT INTO events (uuid, at_ms, key, sandbox, type, template, data) VALUES "
@@ -157,7 +140,7 @@ void events_inherit(int64_t from, int64_t to)
 /* The keys below one; an owner's sees what was done with keys that are no more, too. */
 static void append_keys(struct buf *sql, const struct key *key)
 {
-    if (!key->parent)
+    if (!key || !key->parent)
         return;
     buf_printf(sql, " AND key IN (%" PRId64, key->id);
     for (const struct key *k = keys_next(NULL); k; k = keys_next(k))

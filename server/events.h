@@ -36,7 +36,7 @@ void events_tell_killed(const struct box *b, const char *cause, const char *word
 void events_inherit(int64_t from, int64_t to);
 
 struct event_filter {
-    const struct key *key; /* only what it covers */
+    const struct key *key; /* only what it covers; NULL: all */
     const char *sandbox;   /* NULL: of all */
     unsigned types;        /* bits */
     int64_t after;         /* number */

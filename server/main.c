@@ -13,6 +13,7 @@
 #include "server/boxes.h"
 #include "server/connection.h"
 #include "server/front.h"
+#include "server/hooks.h"
 #include "server/json.h"
 #include "server/keys.h"
 #include "server/launcher.h"
@@ -165,6 +166,9 @@ int main(int argc, char **argv)
         server_fail("the records of sandboxes can't be read: %s; see the state folder",
                     strerror(-r));
     measure_start();
+    r = hooks_start();
+    if (r < 0)
+        server_fail("the records of webhooks can't be read: %s", strerror(-r));
     accept_clients(count);
     launcher_ready(made);
     explicit_bzero(made, sizeof(made));

@@ -5,6 +5,7 @@
 #include "server/boxes.h"
 #include "server/certificate.h"
 #include "server/connection.h"
+#include "server/hooks.h"
 #include "server/log.h"
 #include "server/seal.h"
 #include "server/server.h"
@@ -219,6 +220,21 @@ static void write_sandboxes(struct buf *out)
                    ends[i]);
 }
 
+static void write_webhooks(struct buf *out)
+{
+    struct hook_counts c;
+    hooks_count(&c);
+    head(out, "glovebox_webhook_deliveries_total", "counter",
+         "Tries to deliver an event, by how they went; and events that were given up.");
+    buf_printf(out,
+               "glovebox_webhook_deliveries_total{result=\"delivered\"} %" PRIu64 "\n"
+               "glovebox_webhook_deliveries_total{result=\"failed\"} %" PRIu64 "\n"
+               "glovebox_webhook_deliveries_total{result=\"given_up\"} %" PRIu64 "\n",
+               c.delivered, c.failed, c.given_up);
+    single(out, "glovebox_webhook_deliveries_waiting", "gauge", "Of all webhooks.",
+           (double)c.waiting);
+}
+
 static double file_bytes(const char *path)
 {
     struct stat st;
@@ -263,6 +279,7 @@ int metrics_write(struct buf *out)
 {
     write_requests(out);
     write_sandboxes(out);
+    write_webhooks(out);
     write_process(out);
     return out->failed ? -ENOMEM : 0;
 }

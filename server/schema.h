@@ -62,4 +62,26 @@ static const char *const schema_steps[] = {
     "  is_default INTEGER NOT NULL,"
     "  is_started INTEGER NOT NULL DEFAULT 0);" /* its program was, at least once */
     "CREATE INDEX contexts_by_sandbox ON contexts (sandbox);",
+
+    "CREATE TABLE webhooks ("
+    "  id INTEGER PRIMARY KEY AUTOINCREMENT,"
+    "  uuid TEXT NOT NULL UNIQUE,"
+    "  key INTEGER NOT NULL,"
+    "  name TEXT NOT NULL,"
+    "  url TEXT NOT NULL,"
+    "  secret TEXT NOT NULL," /* signs, so that a digest would not do */
+    "  enabled INTEGER NOT NULL,"
+    "  types INTEGER NOT NULL,"
+    "  after INTEGER NOT NULL,"
+    "  created_ms INTEGER NOT NULL,"
+    "  last_ms INTEGER NOT NULL,"
+    "  last TEXT NOT NULL);"
+    "CREATE TABLE deliveries ("
+    "  id INTEGER PRIMARY KEY AUTOINCREMENT,"
+    "  webhook INTEGER NOT NULL,"
+    "  event INTEGER NOT NULL,"
+    "  attempts INTEGER NOT NULL,"
+    "  due_ms INTEGER NOT NULL,"
+    "  UNIQUE (webhook, event));"
+    "CREATE INDEX deliveries_by_time ON deliveries (webhook, due_ms);",
 };

@@ -18,6 +18,7 @@
  *   openapi.json     what is served, for others to read
  *   boxes.c          the sandboxes, in memory and on disk
  *   events.c         what has happened to them
+ *   hooks.c          to whom that is sent
  *   keys.c           API keys
  *   launcher.c       questions to the launcher
  *   seal.c           what this process gives up

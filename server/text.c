@@ -63,6 +63,20 @@ int text_make_api_key(char out[API_KEY_SIZE + 1])
     return 0;
 }
 
+int text_make_uuid(char out[UUID_SIZE + 1])
+{
+    uint8_t bytes[16];
+    char hex[33];
+    if (getrandom(bytes, sizeof(bytes), 0) != (ssize_t)sizeof(bytes))
+        return -EIO;
+    bytes[6] = (bytes[6] & 0x0f) | 0x40;
+    bytes[8] = (bytes[8] & 0x3f) | 0x80;
+    text_hex(bytes, sizeof(bytes), hex);
+    snprintf(out, UUID_SIZE + 1, "%.8s-%.4s-%.4s-%.4s-%.12s", hex, hex + 8, hex + 12, hex + 16,
+             hex + 20);
+    return 0;
+}
+
 bool text_is_api_key(const char *text)
 {
     return strlen(text) == API_KEY_SIZE && !strncmp(text, "e2b_", 4) &&

@@ -12,6 +12,7 @@
 #define DIGEST_SIZE    32       /* SHA-256 */
 #define SIGNATURE_SIZE (3 + 43) /* "v1_" and a digest in base 64 without padding */
 #define API_KEY_SIZE   (4 + 40)
+#define UUID_SIZE      36
 #define TIME_TEXT_SIZE 24 /* "2026-01-02T03:04:05.678Z" */
 
 /* Before anything is digested. 0 or -ENOMEM. */
@@ -21,6 +22,7 @@ int text_start(void);
 int text_make_id(char out[BOX_ID_SIZE + 1]);
 int text_make_token(char out[TOKEN_SIZE + 1]);
 int text_make_api_key(char out[API_KEY_SIZE + 1]);
+int text_make_uuid(char out[UUID_SIZE + 1]); /* RFC 9562, version 4 */
 
 bool text_is_api_key(const char *text);
 

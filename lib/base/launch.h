@@ -27,6 +27,9 @@
  *   USAGE id, name   server: what a sandbox uses
  *   USED id, usage   launcher: struct launch_usage; or error
  *
+ *   DELIVER id, text server: one message to one URL; text is an order of lib/base/courier.h
+ *   DELIVERED id     launcher: text is the answer's status, in decimal; or error, and a sentence
+ *
  * Answers come in any order. No more than LAUNCH_OUTSTANDING_MAX questions are without one. Names
  * are of the form that the server makes: an "i" and 20 of [a-z0-9]; the launcher knows no others,
  * so sandboxes that were started otherwise are out of the server's reach. The end of the channel is
@@ -69,6 +72,7 @@ enum launch_type {
     LAUNCH_OPENED,
     LAUNCH_USED,
     LAUNCH_POLICY_SET,
+    LAUNCH_DELIVERED,
     /* server -> launcher */
     LAUNCH_READY,
     LAUNCH_FAILED,
@@ -76,6 +80,7 @@ enum launch_type {
     LAUNCH_OPEN,
     LAUNCH_USAGE,
     LAUNCH_POLICY,
+    LAUNCH_DELIVER,
 };
 
 /* What OPEN asks for. */

@@ -195,6 +195,16 @@ class Answers(Served):
         self.check("GET", "/events", answer, 200)
         connection.close()
 
+    def of_webhooks(self):
+        wish = {"name": "n", "url": "https://example.com/", "events": ["sandbox.lifecycle.killed"], "signatureSecret": "s", "enabled": False}
+        hook = self.control("POST", "/events/webhooks", 201, wish).json()["id"]
+        self.control("POST", "/events/webhooks", 400, {"name": "n"})
+        self.assertEqual(len(self.control("GET", "/events/webhooks", 200).json()), 1)
+        self.control("GET", "/events/webhooks/{webhookID}", 200, webhookID=hook)
+        self.control("PATCH", "/events/webhooks/{webhookID}", 200, {"name": "m"}, webhookID=hook)
+        self.control("DELETE", "/events/webhooks/{webhookID}", 200, webhookID=hook)
+        self.control("GET", "/events/webhooks/{webhookID}", 404, webhookID=hook)
+
     def of_keys(self):
         key = self.control("POST", "/api-keys", 201, {"name": "n", "scope": {"sandboxes": 1, "egress": "none", "templates": ["base"],
                                                                             "expiresAt": "2999-01-01T00:00:00Z"}}).json()
@@ -277,6 +287,7 @@ class Answers(Served):
         self.of_the_server()
         self.of_sandboxes()
         self.of_events()
+        self.of_webhooks()
         self.of_keys()
         self.box = self.client.create(envVars={"A": "b"})
         self.of_files()
