@@ -6,6 +6,7 @@
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <sys/socket.h>
 
 void relay_interim(struct request *r, const struct http_response_head *h)
@@ -50,7 +51,7 @@ bool relay_begin(struct request *r, const struct http_response_head *head)
 
 bool relay_tunnel(struct request *r, const struct http_response_head *h)
 {
-    const int on = 1;
+    const int on = 1, idle_s = KEEPALIVE_IDLE_S;
     struct connection *c = connection_of(r);
     if (!begin(c, h))
         return false;
@@ -59,6 +60,7 @@ bool relay_tunnel(struct request *r, const struct http_response_head *h)
     metrics_count_stream(1);
     /* Of a client that has vanished nothing else would tell. */
     setsockopt(c->watch.fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof(on));
+    setsockopt(c->watch.fd, IPPROTO_TCP, TCP_KEEPIDLE, &idle_s, sizeof(idle_s));
     return true;
 }
 

@@ -11,16 +11,17 @@
 #define ANSWER_FIELDS_MAX 12
 
 /* In seconds. */
-#define HANDSHAKE_S     10  /* of TLS, from connecting */
-#define FIRST_REQUEST_S 60  /* from connecting to the first byte */
-#define IDLE_S          640 /* between two requests: longer than any SDK keeps a connection */
-#define HEAD_S          30  /* from the first byte of a head to its last */
-#define BODY_S          60  /* without a byte of a body */
-#define OUTPUT_S        60  /* without a byte taken of an answer */
-#define STREAM_OUTPUT_S 620 /* of a stream */
-#define HALF_ENDED_S    60  /* without a byte of what is relayed to who has ended its own way */
-#define LINGER_S        5   /* for a client to see the answer to what it still sends */
-#define LINGER_BYTES    (64 * 1024 * 1024) /* of a file for which there is no room, say */
+#define HANDSHAKE_S      10  /* of TLS, from connecting */
+#define FIRST_REQUEST_S  60  /* from connecting to the first byte */
+#define IDLE_S           640 /* between two requests: longer than any SDK keeps a connection */
+#define HEAD_S           30  /* from the first byte of a head to its last */
+#define BODY_S           60  /* without a byte of a body */
+#define OUTPUT_S         60  /* without a byte taken of an answer */
+#define STREAM_OUTPUT_S  620 /* of a stream */
+#define HALF_ENDED_S     60  /* without a byte of what is relayed to who has ended its own way */
+#define KEEPALIVE_IDLE_S 300 /* after which a client of a tunnel is asked whether it is there */
+#define LINGER_S         5   /* for a client to see the answer to what it still sends */
+#define LINGER_BYTES     (64 * 1024 * 1024) /* of a file for which there is no room, say */
 
 /* ---- bodies, in bytes ---- */
 #define CONTROL_BODY_MAX (256 * 1024)

@@ -67,7 +67,7 @@ class Client:
 
 
 class Box:
-    """Port 49983 of a sandbox."""
+    """Port 49983 of a sandbox. traffic: the token of its others; None: they are public."""
 
     def __init__(self, client, name, token, traffic=None):
         self.client, self.name, self.token, self.traffic = client, name, token, traffic
@@ -236,9 +236,12 @@ class Served(Case):
     OPTIONS = ()
     MORE = {}
 
+    def begin(self):
+        return Server(self.folder, *self.OPTIONS, **self.MORE)
+
     def setUp(self):
         super().setUp()
-        self.server = Server(self.folder, *self.OPTIONS, **self.MORE)
+        self.server = self.begin()
         self.addCleanup(self.server.end)
         self.client = self.server.client()
 

@@ -15,7 +15,8 @@ import threading
 
 sys.dont_write_bytecode = True
 from cases import GLOVEBOX, LIMIT, descendants, main, wait_until  # noqa: E402
-from server_client import Box, Client, Served  # noqa: E402
+from server_client import Client, Served, Server  # noqa: E402
+from server_tls_test import make_certificate, trusting  # noqa: E402
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 PUBLIC = {"network": {"allowPublicTraffic": True}}
@@ -89,13 +90,7 @@ class Ports(Served):
         self.listen()
 
     def create(self, client=None, **body):
-        client = client or self.client
-        answer = client.ask("POST", "/v2/sandboxes", {"templateID": "base", **body})
-        self.assertEqual(answer.status, 201, answer)
-        made = answer.json()
-        box = Box(client, made["sandboxID"], made["envdAccessToken"])
-        box.traffic = made["trafficAccessToken"]
-        return box
+        return (client or self.client).create(**body)
 
     def listen(self, box=None, port=8000):
         """Starts the program that answers there."""
@@ -114,8 +109,10 @@ class Ports(Served):
     def ask(self, path="/head", method="GET", body=None, fields=(), box=None, port=8000, key=False):
         return self.client.ask(method, path, body, {"Host": self.host(box, port), **dict(fields)}, key=key)
 
-    def raw(self, path="/head", method="GET", fields="", body=b"", size=0):
-        raw = Raw(self.server.port, size)
+    def raw(self, *args, size=0, **more):
+        return self.say(Raw(self.server.port, size), *args, **more)
+
+    def say(self, raw, path="/head", method="GET", fields="", body=b""):
         self.addCleanup(raw.socket.close)
         return raw.send(f"{method} {path} HTTP/1.1\r\nHost: {self.host()}\r\n{fields}\r\n").send(body)
 
@@ -627,6 +624,12 @@ class Private(Ports):
         # Port 49983 has a token of its own.
         self.assertEqual(self.own.ask("GET", "/health").status, 204)
 
+    def test_the_interpreters_port(self):
+        for box, fields, status in ((self.own, {}, 403), (self.own, {TOKEN: "x"}, 403), (self.own, {TOKEN: self.own.traffic}, 200),
+                                    (self.own, {"X-Access-Token": self.own.token}, 200), (self.box, {}, 200)):
+            answer = self.ask("/contexts", box=box, port=49999, fields=fields)
+            self.assertEqual(answer.status, status, (fields, answer))
+
     def test_whether_there_is_a_port_is_not_told(self):
         self.expect_status(self.ask(box=self.own, port=1234), 403)
 
@@ -683,6 +686,40 @@ class Open(Ports):
         self.assertEqual(self.ask(box=box).status, 200)
         box = self.create(network={"allowPublicTraffic": False})
         self.expect_status(self.ask(box=box), 403)
+
+
+class Secure(Ports):
+    """With TLS that ends at the server."""
+
+    def begin(self):
+        certificate, key = make_certificate(self.folder, "first")
+        server = Server(self.folder, "--tls-cert", certificate, "--tls-key", key)
+        server.tls = trusting(certificate)
+        return server
+
+    def raw(self, *args, **more):
+        raw = Raw(self.server.port)
+        raw.socket = self.server.tls.wrap_socket(raw.socket, server_hostname="localhost")
+        return self.say(raw, *args, **more)
+
+    def test_what_the_program_is_told(self):
+        fields = self.head_of()[1]
+        self.assertEqual(fields["x-forwarded-proto"], ["https"])
+        self.assertTrue(fields["forwarded"][0].endswith(";proto=https"))
+
+    def test_bodies_and_tunnels(self):
+        raw = self.raw("/source?5000000")
+        self.assertEqual(len(raw.answer()[2]), 5000000)
+        raw = self.raw("/upgrade?early", fields=Tunnels.ASK, body=b"at once")
+        raw.until(b"\r\n\r\n")
+        self.assertEqual(raw.exact(12), b"earlyat once")
+        sent = os.urandom(1 << 20)
+        pusher = threading.Thread(target=raw.send, args=(sent,))
+        pusher.start()
+        self.assertEqual(raw.exact(len(sent)), sent)
+        pusher.join()
+        self.box.kill()
+        self.assertEqual(raw.rest()[0], b"")
 
 
 class Many(Ports):

@@ -14,7 +14,7 @@ static void check_id(const char *id)
     CHECK(strspn(id, "abcdefghijklmnopqrstuvwxyz0123456789") == size);
 }
 
-static void check(const struct route *r)
+static void check(const struct route *r, const char *path)
 {
     switch (r->kind) {
     case ROUTE_CONTROL:
@@ -22,6 +22,9 @@ static void check(const struct route *r)
     case ROUTE_SANDBOX:
         check_id(r->id);
         CHECK(r->port > 0);
+        CHECK(r->prefix_size == 0 || !strncmp(path, "/sandboxes/", 11));
+        CHECK(r->prefix_size <= strlen(path));
+        CHECK(r->prefix_size == 0 || !path[r->prefix_size] || path[r->prefix_size] == '/');
         break;
     case ROUTE_TOKEN:
         CHECK(r->token);
@@ -46,7 +49,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     http_request_init(&p, NULL);
     if (http_request_take(&p, (const char *)data, size, &taken) == HTTP_DONE) {
         route_find(&p.request, &r);
-        check(&r);
+        check(&r, p.request.path);
     }
     http_request_done(&p);
     return 0;
