@@ -115,7 +115,9 @@ class Driver:
         self.sources[name] = text
         cache = sys.modules.get("linecache")
         if cache:
-            cache.cache[name] = (len(text), None, text.splitlines(True), name)
+            # Not splitlines(), for which more characters end a line than for Python.
+            lines = _io.StringIO(text, None).readlines()
+            cache.cache[name] = (len(text), None, lines, name)
 
 
 driver = Driver()

@@ -124,6 +124,10 @@ class Python(Interpreter):
         self.expect_error("def g(): g()\ng()", "RecursionError")
         self.expect_text("1", "1")
 
+    def test_lines_of_errors_are_pythons(self):
+        ran = self.expect_error("a = 'b \u2028 \x85 c'\nd = '\x0c'\r\n1/0", "ZeroDivisionError")
+        self.assertIn("----> 3 1/0", ran.error["traceback"])
+
     def test_what_ended_a_cell_before_the_error_is_kept(self):
         ran = self.run_cell("print('before')\nundefined")
         self.assertEqual((ran.out, ran.error["name"]), (b"before\n", "NameError"))
