@@ -60,7 +60,7 @@ static int check_private(int fd, const char *path, struct sandbox_error *e)
     return 0;
 }
 
-/* Appends a file, and at most `most` bytes of it. */
+/* Appends a file that is text, and not too long. */
 static int append_file(struct buf *to, const char *option, const char *path, bool is_private,
                        struct sandbox_error *e)
 {
@@ -78,7 +78,8 @@ static int append_file(struct buf *to, const char *option, const char *path, boo
     if (fd < 0 || n < 0)
         return sandbox_error_set(e, -error, "%s '%s': %s; give a file that can be read", option,
                                  path, strerror(error));
-    if (to->size - before > TLS_FILE_MAX || memchr(to->data + before, '\0', to->size - before))
+    size_t size = to->size - before;
+    if (size == 0 || size > TLS_FILE_MAX || memchr(to->data + before, '\0', size))
         return sandbox_error_set(e, -EINVAL, "%s '%s': that is no PEM, or more than %d KiB of it",
                                  option, path, TLS_FILE_MAX / 1024);
     return 0;
