@@ -8,6 +8,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 
@@ -19,6 +20,7 @@ struct job {
     size_t size;
     bool is_forgotten;
     pid_t pid; /* at work */
+    pid_t launcher;
     int pipe, thanks;
 };
 
@@ -162,6 +164,9 @@ static int deliver(const struct serve *s, const struct job *c, char *ret, size_t
 {
     unsigned status;
     setpgid(0, 0);
+    /* Nobody waits for it when the launcher is gone. */
+    if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 || getppid() != c->launcher)
+        _exit(1);
     int r = courier_deliver(s, c->records, c->size, &status, e);
     if (r == 0)
         snprintf(ret, size, "%u", status);
@@ -217,6 +222,7 @@ static int start(struct jobs *all, struct job *c)
     if (!stream_pair_pipe(&report, &report_end, true) ||
         !stream_pair_sockets(SOCK_STREAM, &thanks, &thanks_end))
         return -errno;
+    c->launcher = getpid();
     c->pid = fork();
     if (c->pid == 0) {
         close(report);

@@ -78,7 +78,7 @@ static const struct control_route {
     {"PATCH", "/events/webhooks/*", &control_change_webhook, NULL},
     {"DELETE", "/events/webhooks/*", &control_remove_webhook, NULL},
     {"GET", "/events/sandboxes/*", &control_list_events, NULL},
-    {"GET", "/sandboxes/metrics", NULL, "ask for each sandbox: /sandboxes/ID/metrics"},
+    {"GET", "/sandboxes/metrics", &control_measure_many, NULL},
     {"GET", "/sandboxes/*", &control_get, NULL},
     {"DELETE", "/sandboxes/*", &control_delete, NULL},
     {"POST", "/sandboxes/*/timeout", &control_set_timeout, NULL},

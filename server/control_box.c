@@ -10,6 +10,7 @@
 #define CONNECT_DEFAULT_S 300
 #define REFRESH_LEAST_S   15
 #define REFRESH_MOST_S    3600
+#define MEASURED_AT_ONCE  100
 
 /* ---- objects ---- */
 
@@ -201,6 +202,38 @@ static void measure(struct request *r)
     control_answer(r, 200, measure_list(b, start_ms, end_ms));
 }
 
+/* The last of each sandbox in a list; those that are not there, or have none yet, are left out. 0
+ * or negative errno. */
+static int add_last(json_t *by_id, char *ids, const struct key *key)
+{
+    char id[64], *rest, *word;
+    size_t count = 0;
+    for (word = strtok_r(ids, ",", &rest); word; word = strtok_r(NULL, ",", &rest)) {
+        if (++count > MEASURED_AT_ONCE || !text_read_id(word, strlen(word), id))
+            return -EINVAL;
+        const struct box *b = boxes_find(id, key);
+        json_t *sample = b ? measure_last(b) : NULL;
+        if (sample && json_object_set_new(by_id, id, sample) < 0)
+            return -ENOMEM;
+    }
+    return count > 0 ? 0 : -EINVAL;
+}
+
+static void measure_many(struct request *r)
+{
+    _cleanup_free_ char *ids = NULL;
+    json_t *by_id = json_object();
+    int found = text_query_get(r->head->query, "sandbox_ids", &ids);
+    int error = found == 1 && by_id ? add_last(by_id, ids, r->key) : found < 0 ? found : -EINVAL;
+    if (error == 0)
+        control_answer(r, 200, json_pack("{sO}", "sandboxes", by_id));
+    else if (error == -EINVAL)
+        request_fail(r, 400, "sandbox_ids: give 1 to %d IDs, with commas", MEASURED_AT_ONCE);
+    else
+        fail_because(r, error);
+    json_decref(by_id);
+}
+
 /* ---- handlers ---- */
 
 #define HANDLER(name, fn)                   \
@@ -216,3 +249,4 @@ HANDLER(control_refresh, refresh);
 HANDLER(control_connect, connect_first);
 HANDLER(control_connect_later, connect_later);
 HANDLER(control_measure, measure);
+HANDLER(control_measure_many, measure_many);

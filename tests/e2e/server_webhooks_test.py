@@ -14,7 +14,7 @@ import sys
 import threading
 
 sys.dont_write_bytecode = True
-from cases import LIMIT, main, wait_until  # noqa: E402
+from cases import LIMIT, descendants, is_alive, main, wait_until  # noqa: E402
 from server_client import Served  # noqa: E402
 from server_tls_test import make_certificate  # noqa: E402
 
@@ -54,6 +54,14 @@ class Receiver:
     def end(self):
         self.server.shutdown()
         self.server.server_close()
+
+
+def read_words(pid):
+    try:
+        with open(f"/proc/{pid}/cmdline", "rb") as f:
+            return f.read()
+    except OSError:
+        return b""
 
 
 class Hooks(Served):
@@ -186,6 +194,21 @@ class Hostile(Hooks):
             self.assertFalse(self.result(hook).startswith("2"), self.result(hook))
         self.assertEqual(box.run("/bin/true").end["status"], "exit status 0")
         self.assertEqual(self.server.child(), child)
+
+    def test_nothing_is_left_when_the_server_ends(self):
+        for sig in (signal.SIGTERM, signal.SIGKILL):
+            with socket.create_server(("127.0.0.1", 0)) as silent:
+                silent.settimeout(LIMIT)
+                hook = self.make(f"http://127.0.0.1:{silent.getsockname()[1]}/")
+                self.client.create()
+                connection, _ = silent.accept()
+                with connection:
+                    below = [p for p in descendants(self.server.process.pid) if b"glovebox-courier" in read_words(p[0])]
+                    self.assertEqual(len(below), 1)
+                    self.server.stop(sig)
+                    self.assertTrue(wait_until(lambda p=below[0]: not is_alive(p)))
+                    self.server.start()
+                    self.client.ask("DELETE", f"/events/webhooks/{hook['id']}")
 
     def test_what_is_no_webhook(self):
         good = {"name": "n", "url": "https://example.com/", "events": ALL, "signatureSecret": "s"}
