@@ -9,6 +9,7 @@
 #include "gateway/flows.h"
 #include "gateway/log.h"
 #include "gateway/names.h"
+#include "gateway/own.h"
 #include "gateway/route.h"
 #include "gateway/seal.h"
 #include "gateway/ssh_agent.h"
@@ -16,7 +17,6 @@
 #include "gateway/watch.h"
 #include "lib/base/buf.h"
 #include "lib/base/map.h"
-#include "lib/policy/machine.h"
 #include "lib/secret/file.h"
 
 #include <fcntl.h>
@@ -35,7 +35,6 @@
 struct gateway gateway;
 
 static struct policy_net exempt[64];
-static struct policy_machine machine;
 
 static void say(const char *prefix, const char *format, va_list args)
 {
@@ -125,15 +124,6 @@ static void read_exemptions(int count, char **words)
     gateway.operator.exempt_count =(size_t) count;
 }
 
-static void read_interfaces(void)
-{
-    int r = policy_machine_read(&machine, &gateway.operator);
-    if (r == -E2BIG)
-        gateway_fail("this machine has more than %d addresses", POLICY_MACHINE_ADDRESSES_MAX);
-    if (r < 0)
-        gateway_fail("this machine's addresses: %s", strerror(-r));
-}
-
 static void raise_descriptor_limit(void)
 {
     struct rlimit files;
@@ -173,7 +163,6 @@ static void start(int count, char **words)
     read_policy(&document);
     read_exemptions(count - 2, words + 2);
     read_secrets();
-    read_interfaces();
     trust_start();
     if (names_start(&why) < 0)
         gateway_fail("name servers: %s; check /etc/resolv.conf", why);
@@ -181,6 +170,7 @@ static void start(int count, char **words)
     log_start();
     if (watch_start() < 0)
         gateway_fail("epoll: %s; free descriptors", strerror(errno));
+    own_start();
     dl_iterate_phdr(let_go, NULL);
     int r = gateway_seal(&why);
     if (r < 0)

@@ -314,6 +314,18 @@ class Update(Live):
         self.assertEqual(say(f"became('{GOOD}')"), "EACCES")
         self.assertEqual(self.came_in()["connections"], [])
 
+    def test_an_address_that_the_machine_gets_is_its_own(self):
+        say = self.open(*self.policy(cidr(f"{OTHER}/32")))
+        self.assertEqual(say(f"became('{OTHER}')"), "ok")
+        for _ in range(2):
+            for device in "lo", "out":
+                subprocess.run(["ip", "addr", "add", f"{OTHER}/32", "dev", device], check=True)
+            for device in "lo", "out":
+                self.assertEqual(say(f"became('{OTHER}')"), "EACCES")
+                subprocess.run(["ip", "addr", "del", f"{OTHER}/32", "dev", device], check=True)
+            self.assertEqual(say(f"became('{OTHER}')"), "ok")
+        self.assertEqual([d["reason"] for d in self.decisions("connect") if d["decision"] == "deny"], ["floor:host"] * 4)
+
     def test_what_was_looked_up_holds_until_another_policy_or_a_failure(self):
         def asked(code, *expected):
             self.before = egress_test.NET.counts()
