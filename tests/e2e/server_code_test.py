@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""E2B's SDKs of the code interpreter for Python and JavaScript, as they were published, against glovebox serve: the programs
-tests/sdk/code.*, and examples/interpreter.py."""
+"""E2B's SDKs of the code interpreter for Python and JavaScript, as they were published now and a year ago, against glovebox serve:
+the programs tests/sdk/code.*, and examples/interpreter.py. Those of a year ago reach the interpreter by a host name of its own
+only, and by TLS: so names of one domain lead here, and they trust a certificate for it."""
 import os
 import re
 import shutil
@@ -10,22 +11,42 @@ import sys
 
 sys.dont_write_bytecode = True
 import sdks  # noqa: E402
-from cases import ROOT, main  # noqa: E402
-from server_client import KEY, Served  # noqa: E402
+from cases import ROOT, Case, main  # noqa: E402
+from server_client import KEY, Server  # noqa: E402
+from server_tls_test import openssl, trusting  # noqa: E402
 
-PYTHON = ("e2b-code-interpreter==2.11.5", "e2b==2.63.0")
-NODE = ("@e2b/code-interpreter@2.8.0",)
 AT_ONCE = 400  # seconds for all cases of a program
+DOMAIN = "sandboxes.test"
+NAMES_OF_PYTHON = """
+import os, socket
+ask = socket.getaddrinfo
+def getaddrinfo(host, *words, **more):
+    name = host.decode() if isinstance(host, bytes) else host
+    return ask("127.0.0.1" if name and name.endswith(".DOMAIN") else host, *words, **more)
+socket.getaddrinfo = getaddrinfo
+try:
+    import certifi
+    certifi.where = lambda: os.environ["SSL_CERT_FILE"]
+except ImportError:
+    pass
+""".replace("DOMAIN", DOMAIN)
+NAMES_OF_NODE = """
+const dns = require("dns"), ask = dns.lookup;
+dns.lookup = (host, ...more) => ask(host.endsWith(".DOMAIN") ? "127.0.0.1" : host, ...more);
+""".replace("DOMAIN", DOMAIN)
 
 
-class Current(Served):
-    def setUp(self):
-        super().setUp()
-        if self.client.create().run("/bin/sh", "-c", "command -v python3").end.get("exitCode"):
+class Sdk(Case):
+    PYTHON = NODE = ()
+
+    def serve(self, *options, tls=None):
+        self.server = Server(self.folder, *options)
+        self.server.tls = tls
+        self.addCleanup(self.server.end)
+        if self.server.client().create().run("/bin/sh", "-c", "command -v python3").end.get("exitCode"):
             self.skipTest("the image has no python3")
-        url = f"http://127.0.0.1:{self.server.port}"
         kept = {k: v for k, v in os.environ.items() if not k.startswith("E2B_") and not k.lower().endswith("_proxy")}
-        self.env = {**kept, "E2B_API_URL": url, "E2B_SANDBOX_URL": url, "E2B_API_KEY": KEY}
+        self.env = {**kept, "E2B_API_KEY": KEY}
 
     def run_program(self, *words):
         done = subprocess.run(words, cwd=self.folder, env=self.env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
@@ -39,22 +60,52 @@ class Current(Served):
         self.assertGreater(len(re.findall(r"^ok ", said, re.M)), 6, said)
 
     def test_python_sync(self):
-        self.expect_all_ok(sdks.python(*PYTHON), "-B", os.path.join(ROOT, "tests/sdk/code.py"), "sync")
+        self.expect_all_ok(sdks.python(*self.PYTHON), "-B", os.path.join(ROOT, "tests/sdk/code.py"), "sync")
 
     def test_python_async(self):
-        self.expect_all_ok(sdks.python(*PYTHON), "-B", os.path.join(ROOT, "tests/sdk/code.py"), "async")
+        self.expect_all_ok(sdks.python(*self.PYTHON), "-B", os.path.join(ROOT, "tests/sdk/code.py"), "async")
 
     def test_node(self):
-        folder = sdks.node(*NODE)
+        folder = sdks.node(*self.NODE)
         programs = os.path.join(folder, f"tests-{os.getpid()}")  # below it, where node finds the SDK
         shutil.copytree(os.path.join(ROOT, "tests/sdk"), programs)
         self.addCleanup(shutil.rmtree, programs)
         self.expect_all_ok("node", f"{programs}/code.mjs")
 
+
+class Current(Sdk):
+    PYTHON = ("e2b-code-interpreter==2.11.5", "e2b==2.63.0")
+    NODE = ("@e2b/code-interpreter@2.8.0",)
+
+    def setUp(self):
+        super().setUp()
+        self.serve()
+        url = f"http://127.0.0.1:{self.server.port}"
+        self.env.update(E2B_API_URL=url, E2B_SANDBOX_URL=url)
+
     def test_example(self):
-        status, said = self.run_program(sdks.python(*PYTHON), "-B", os.path.join(ROOT, "examples/interpreter.py"))
+        status, said = self.run_program(sdks.python(*self.PYTHON), "-B", os.path.join(ROOT, "examples/interpreter.py"))
         self.assertEqual((status, said.splitlines()), (0, ["3 months", "sold: 12", "TypeError: list indices must be integers or slices, not str",
                                                            "other context: False", "bash: month,sold", "network: URLError"]))
+
+
+class Old(Sdk):
+    PYTHON = ("e2b-code-interpreter==2.4.1", "e2b==2.7.0")
+    NODE = ("@e2b/code-interpreter@2.4.0", "e2b@2.7.0")
+
+    def setUp(self):
+        super().setUp()
+        certificate, key = self.path("certificate"), self.path("tls.key")
+        openssl("req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-keyout", key, "-out", certificate,
+                "-days", "2", "-subj", f"/CN={DOMAIN}", "-addext", f"subjectAltName=DNS:localhost,DNS:*.{DOMAIN}")
+        os.chmod(key, 0o600)
+        self.serve("--tls-cert", certificate, "--tls-key", key, tls=trusting(certificate))
+        self.path("sitecustomize.py", NAMES_OF_PYTHON)
+        self.env.update(E2B_DOMAIN=f"{DOMAIN}:{self.server.port}", SSL_CERT_FILE=certificate, PYTHONPATH=self.folder,
+                        NODE_EXTRA_CA_CERTS=certificate, NODE_OPTIONS=f"--require {self.path('names.cjs', NAMES_OF_NODE)}")
+
+
+del Sdk  # its cases are those of each age
 
 
 if __name__ == "__main__":
