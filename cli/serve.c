@@ -206,19 +206,14 @@ void cli_serve_help(FILE *out)
 /* ---- what there is to be told ---- */
 
 struct told {
-    const char *where;
+    char where[SERVE_PLACE_SIZE];
     const char *given_key;
     bool has_tls;
 };
 
-/* The host's own way to an address that means all of them, or to a port alone. */
 static void print_address(const struct told *t)
 {
-    const char *where = t->where;
-    const char *colon = strrchr(where, ':');
-    bool is_any = !strncmp(where, "0.0.0.0:", 8) || !strncmp(where, "[::]:", 5);
-    printf("%s://%s%s", t->has_tls ? "https" : "http", !colon || is_any ? "127.0.0.1:" : "",
-           is_any ? colon + 1 : where);
+    printf("%s://%s", t->has_tls ? "https" : "http", t->where);
 }
 
 static void on_ready(void *userdata, const char *key)
@@ -298,7 +293,7 @@ static int serve(struct serve_options *o, struct sandbox_error *e)
     char path[PATH_MAX], key[KEY_BYTES + 1];
     if (o->listen_count == 0)
         o->listens[o->listen_count++] = DEFAULT_LISTEN;
-    struct told told = {o->listens[0], o->key_file, o->tls_certificate != NULL};
+    struct told told = {.given_key = o->key_file, .has_tls = o->tls_certificate != NULL};
     if (!o->tls_certificate != !o->tls_key)
         return sandbox_error_set(e, -EINVAL,
                                  "--tls-cert, --tls-key: one without the other; give both");
@@ -323,8 +318,10 @@ static int serve(struct serve_options *o, struct sandbox_error *e)
         r = s.state = serve_open_state(path, e);
     if (r >= 0)
         r = open_listeners(o, &s, e);
-    if (r == 0)
+    if (r == 0) {
+        serve_write_place(s.listeners[0], told.where);
         r = serve_run(&s, e);
+    }
     explicit_bzero(key, sizeof(key));
     for (size_t i = 0; i < s.listener_count; i++)
         close(s.listeners[i]);

@@ -134,3 +134,20 @@ int serve_open_state(const char *path, struct sandbox_error *e)
                                  path);
     return TAKE_FD(fd);
 }
+
+void serve_write_place(int listener, char text[SERVE_PLACE_SIZE])
+{
+    struct sockaddr_storage a = {0};
+    socklen_t size = sizeof(a);
+    char address[INET6_ADDRSTRLEN] = "127.0.0.1";
+    getsockname(listener, (struct sockaddr *)&a, &size);
+    const struct sockaddr_in *v4 = (const struct sockaddr_in *)&a;
+    const struct sockaddr_in6 *v6 = (const struct sockaddr_in6 *)&a;
+    bool is_v6 = a.ss_family == AF_INET6 && !IN6_IS_ADDR_UNSPECIFIED(&v6->sin6_addr);
+    if (is_v6)
+        inet_ntop(AF_INET6, &v6->sin6_addr, address, sizeof(address));
+    else if (a.ss_family == AF_INET && v4->sin_addr.s_addr != htonl(INADDR_ANY))
+        inet_ntop(AF_INET, &v4->sin_addr, address, sizeof(address));
+    /* The port is at the same place in both. */
+    snprintf(text, SERVE_PLACE_SIZE, is_v6 ? "[%s]:%u" : "%s:%u", address, ntohs(v4->sin_port));
+}

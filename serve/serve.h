@@ -56,5 +56,9 @@ int serve_run(struct serve *s, struct sandbox_error *e);
  */
 int serve_listen(const char *where, bool *ret_is_public, struct sandbox_error *e);
 
+/* Where programs of this machine reach it: "127.0.0.1:3000", "[::1]:3000". */
+#define SERVE_PLACE_SIZE 64
+void serve_write_place(int listener, char text[SERVE_PLACE_SIZE]);
+
 /* The state folder, made when it isn't there; it is this user's alone. Likewise. */
 int serve_open_state(const char *path, struct sandbox_error *e);

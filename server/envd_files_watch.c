@@ -27,9 +27,12 @@ struct source {
     struct files_link *link, *stats; /* stats: for entries; NULL until one is wanted */
     struct files_change *changes;    /* of the last answer, one after the other */
     size_t count, at;
+    bool is_settling; /* stats was asked for no entry, but to be answered */
     /* entry: what it is now, or NULL. False: there is no more to be done with this source. */
     bool (*take)(struct source *s, const struct files_change *c, const struct files_info *entry);
     void (*took_all)(struct source *s);
+    /* What had happened when it was asked to settle has come; may free s. */
+    void (*settled)(struct source *s);
 };
 
 static const char *type_name(enum files_event_type type)
@@ -140,6 +143,15 @@ static void source_go_on(struct source *s);
 static void on_stat(struct files_link *l, int error, const struct files_result *result)
 {
     struct source *s = l->userdata;
+    if (s->is_settling) {
+        s->is_settling = false;
+        if (error) {
+            files_link_close(l);
+            s->stats = NULL;
+        }
+        s->settled(s);
+        return;
+    }
     struct files_info *info = malloc(sizeof(*info));
     struct files_records records = result ? result->records : (struct files_records){0};
     bool is_there = !error && result->error == 0 && info && files_read_info(&records, info) == 1;
@@ -159,17 +171,33 @@ static bool wants_entry(const struct source *s, const struct files_change *c)
            (c->type == FILES_CREATED || c->type == FILES_WRITTEN || c->type == FILES_CHANGED);
 }
 
+static bool ask_stat(struct source *s, const char *path)
+{
+    if (!s->stats)
+        s->stats = files_link_get(s->box, on_stat, s);
+    const struct files_call call = {.user = s->question.user,
+                                    .path = path,
+                                    .question = {.type = FILES_STAT, .flags = FILES_AS_ROOT}};
+    return s->stats && files_link_ask(s->stats, &call) == 0;
+}
+
 /* False: it is told without. */
 static bool ask_entry(struct source *s, const struct files_change *c)
 {
     char path[2 * FILES_PATH_MAX_BYTES + 2];
-    if (!s->stats)
-        s->stats = files_link_get(s->box, on_stat, s);
     snprintf(path, sizeof(path), "%s/%s", s->question.path, c->name);
-    const struct files_call call = {.user = s->question.user,
-                                    .path = *s->question.path ? path : c->name,
-                                    .question = {.type = FILES_STAT, .flags = FILES_AS_ROOT}};
-    return s->stats && files_link_ask(s->stats, &call) == 0;
+    return ask_stat(s, *s->question.path ? path : c->name);
+}
+
+/*
+ * Who has done something and then asks what happened expects to be told of it. The kernel answers
+ * one question after another: when it has answered this one, it has told what was before. False:
+ * it can't be asked.
+ */
+static bool source_settle(struct source *s)
+{
+    s->is_settling = ask_stat(s, s->question.path);
+    return s->is_settling;
 }
 
 /* Until an entry is waited for, or all were taken. */
@@ -177,7 +205,7 @@ static void source_go_on(struct source *s)
 {
     while (s->at < s->count) {
         const struct files_change *c = &s->changes[s->at];
-        if (wants_entry(s, c) && ask_entry(s, c))
+        if (s->is_settling || (wants_entry(s, c) && ask_entry(s, c)))
             return;
         s->at++;
         if (!s->take(s, c, NULL))
@@ -436,6 +464,20 @@ static void answer_creator(struct watcher *w)
     buf_done(&out);
 }
 
+static void watcher_settled(struct source *s)
+{
+    struct watcher *w = container_of(s, struct watcher, source);
+    if (s->at < s->count) {
+        source_go_on(s);
+        return;
+    }
+    if (files_link_look(s->link))
+        return; /* which has answered, or waits for entries */
+    answer_asker(w);
+    if (!s->link->is_asked && ask_events(s) < 0)
+        watcher_free(w);
+}
+
 static void on_watched(struct files_link *l, int error, const struct files_result *result)
 {
     struct watcher *w = l->userdata;
@@ -465,6 +507,7 @@ static struct watcher *watcher_new(const char *box)
     w->events = BUF_INIT(EVENTS_BYTES_MAX);
     w->source.take = watcher_take;
     w->source.took_all = watcher_took_all;
+    w->source.settled = watcher_settled;
     snprintf(w->source.box, sizeof(w->source.box), "%s", box);
     list_append(&watchers, &w->all);
     watcher_count++;
@@ -528,21 +571,18 @@ static struct watcher *named_watcher(struct request *r)
     return w;
 }
 
-/* What came is told with its entries, for which who asks has to wait; one at a time. */
+/* Who asks waits for what happened before, and for its entries; one at a time. */
 static void events_ready(struct request *r)
 {
     struct watcher *w = named_watcher(r);
     if (!w)
         return;
-    if (w->source.at < w->source.count) {
-        answer_asker(w);
-        w->asker = r;
-        r->state = w;
-        return;
-    }
-    answer_events(w, r);
-    if (!w->source.link->is_asked && ask_events(&w->source) < 0)
-        watcher_free(w);
+    bool waits = w->source.is_settling || w->source.at < w->source.count;
+    answer_asker(w);
+    w->asker = r;
+    r->state = w;
+    if (!waits && !source_settle(&w->source))
+        watcher_settled(&w->source);
 }
 
 static void events_over(struct request *r)

@@ -53,19 +53,24 @@ static void fail(struct files_link *l, int error)
     l->answered(l, error, NULL);
 }
 
-static void on_ready(struct watch *w, uint32_t events _unused_)
+bool files_link_look(struct files_link *l)
 {
-    struct files_link *l = container_of(w, struct files_link, watch);
     struct files_result result;
-    int r = files_receive(&l->connection, &result);
+    int r = l->is_open ? files_receive(&l->connection, &result) : -EAGAIN;
     if (r == -EAGAIN)
-        return;
+        return false;
     if (r < 0) {
         fail(l, r == -ECONNRESET ? ENOENT : -r);
-        return;
+        return true;
     }
     l->is_asked = false;
     l->answered(l, 0, &result);
+    return true;
+}
+
+static void on_ready(struct watch *w, uint32_t events _unused_)
+{
+    files_link_look(container_of(w, struct files_link, watch));
 }
 
 static void on_opened(struct ask *a, int error, const char *data _unused_, size_t size _unused_,

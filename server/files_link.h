@@ -42,6 +42,9 @@ struct files_link *files_link_get(const char *name,
 /* Nothing is under way. 0; or negative errno, and no answer comes. */
 int files_link_ask(struct files_link *l, const struct files_call *call);
 
+/* Takes an answer that is there already, before the loop comes to it: false when there is none. */
+bool files_link_look(struct files_link *l);
+
 /* Back to those that rest, when nothing is under way; NULL is fine. answered() is not called any
  * more. */
 void files_link_put(struct files_link *l);

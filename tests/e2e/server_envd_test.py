@@ -199,6 +199,18 @@ class Watchers(Served):
         self.assertEqual([e["name"] for e in events if e["type"] == "EVENT_TYPE_CREATE"], [f"f{i}" for i in range(1, 10)])
         self.assertNotIn("entry", found("REMOVE", "f1")[0])
 
+    def test_tell_whoever_asks_what_happened_before(self):
+        """No waiting, no second question."""
+        box = self.client.create()
+        for wants_entry in (False, True):
+            name = box.call("filesystem.Filesystem/CreateWatcher", {"path": "/tmp", "includeEntry": wants_entry}).json()["watcherId"]
+            for i in range(50):
+                path = f"f{i}-{wants_entry}"
+                box.ask("POST", f"/files?path=/tmp/{path}", b"x", {"Content-Type": "application/octet-stream"})
+                events = box.call("filesystem.Filesystem/GetWatcherEvents", {"watcherId": name}).json()["events"]
+                self.assertEqual({e["name"] for e in events}, {path}, i)
+                self.assertEqual([("entry" in e) for e in events], [wants_entry] * len(events))
+
     def test_many_who_ask_at_once(self):
         """Each is answered, nothing is told twice, and one who leaves takes nothing along."""
         box = self.client.create()

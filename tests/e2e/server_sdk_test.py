@@ -7,11 +7,10 @@ import re
 import shutil
 import subprocess
 import sys
-import unittest
 
 sys.dont_write_bytecode = True
 import sdks  # noqa: E402
-from cases import ROOT, Case, main  # noqa: E402
+from cases import GLOVEBOX, ROOT, Case, main  # noqa: E402
 from server_client import KEY, Server  # noqa: E402
 
 PROGRAMS = ("lifecycle", "commands", "files", "errors")
@@ -72,6 +71,67 @@ def add_node(age):
             self.expect_all_ok(self.run_program("node", f"{programs}/{name}.mjs"))
         setattr(Node, f"test_{name}", test)
     globals()[Node.__name__] = Node
+
+
+class Examples(Sdk):
+    """As the README has it: the lines that glovebox serve prints are pasted, and the programs run unmodified."""
+    maxDiff = None
+    SAYS = "hello 45\n3 no such luck\ntoo long\nno way out\nnot there\n"
+
+    def paste(self, words):
+        process = subprocess.Popen([GLOVEBOX, "serve", "--listen", "0", "--state", self.path("state")], stdin=subprocess.DEVNULL,
+                                   stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+        try:
+            lines = []
+            while not any("API_KEY" in line for line in lines):
+                line = process.stdout.readline().decode()
+                self.assertTrue(line, lines)
+                lines.append(line)
+            said = "".join(line for line in lines if "export" in line)
+            return subprocess.run(["bash", "-c", said + 'exec "$@"', "bash", *words], cwd=self.folder, stdin=subprocess.DEVNULL,
+                                  stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=AT_ONCE, check=False)
+        finally:
+            process.terminate()
+            process.wait()
+            process.stdout.close()
+
+    def expect_said(self, done):
+        self.assertEqual((done.returncode, done.stdout.decode()[-3000:]), (0, self.SAYS))
+
+    def test_python(self):
+        program = sdks.python(f"e2b=={sdks.PYTHON[sdks.CURRENT]}")
+        self.expect_said(self.paste([program, "-B", os.path.join(ROOT, "examples/e2b_quickstart.py")]))
+
+    def test_node(self):
+        folder = sdks.node(f"e2b@{sdks.NODE[sdks.CURRENT]}")
+        program = os.path.join(folder, f"quickstart-{os.getpid()}.mjs")
+        shutil.copy(os.path.join(ROOT, "examples/e2b_quickstart.mjs"), program)
+        self.addCleanup(os.remove, program)
+        self.expect_said(self.paste(["node", program]))
+
+
+class Compat(Case):
+    """docs/e2b-compat.md."""
+
+    def setUp(self):
+        super().setUp()
+        with open(os.path.join(ROOT, "docs/e2b-compat.md"), encoding="utf-8") as f:
+            self.page = f.read()
+
+    def test_each_row_names_cases_that_are_there(self):
+        named = re.findall(r"^\|.*\| *`(\w+)` ([\w, ]+?) *\|$", self.page, re.M)
+        self.assertGreater(len(named), 25)
+        known = {}
+        for program in PROGRAMS:
+            for kind, pattern in (("py", r"^async def (\w+)"), ("mjs", r"^test\('(\w+)'")):
+                with open(os.path.join(ROOT, f"tests/sdk/{program}.{kind}"), encoding="utf-8") as f:
+                    known.setdefault(program, set()).update(re.findall(pattern, f.read(), re.M))
+        for program, cases in named:
+            self.assertEqual(set(re.split(r", *", cases)) - known[program], set(), program)
+
+    def test_it_has_the_versions_that_are_tested(self):
+        for version in (*sdks.PYTHON.values(), *sdks.NODE.values()):
+            self.assertIn(version, self.page)
 
 
 for age in (sdks.CURRENT, sdks.OLD):

@@ -5,6 +5,7 @@ import contextlib
 import json
 import os
 import random
+import re
 import signal
 import socket
 import subprocess
@@ -41,6 +42,21 @@ class Start(Case):
             process.stdout.close()
             process.stderr.close()
             self.assertRegex(said, rb"E2B_API_KEY=e2b_[0-9a-f]{40} " if is_first else rb"E2B_API_KEY=\.\.\.")
+
+    def test_says_where_it_is(self):
+        """Also when the port was not chosen, and where all addresses are meant."""
+        for listen, said in (("0", "127.0.0.1"), ("127.0.0.2:0", "127.0.0.2"), ("[::1]:0", "[::1]"), ("0.0.0.0:0", "127.0.0.1"),
+                             ("[::]:0", "127.0.0.1")):
+            with self.subTest(listen):
+                words = [GLOVEBOX, "serve", "--listen", listen, "--state", self.path("state"), "--allow-plain-http"]
+                with subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as process:
+                    line = process.stdout.readline().decode()
+                    found = re.fullmatch(r"glovebox serves on http://(.*):(\d+)\n", line)
+                    self.assertEqual(found and found[1], said, line)
+                    with socket.create_connection((said.strip("[]"), int(found[2])), LIMIT) as s:
+                        s.sendall(b"GET /health HTTP/1.1\r\nHost: x\r\n\r\n")
+                        self.assertIn(b" 200 ", s.recv(4096))
+                    process.terminate()
 
     def test_refuses_what_is_wrong(self):
         private, shared = self.path("private"), self.path("shared")
