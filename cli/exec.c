@@ -41,6 +41,7 @@ static int take_tty(void *target, const char *value _unused_, struct sandbox_err
 static int take_detach(void *target, const char *value _unused_, struct sandbox_error *e _unused_)
 {
     OPTIONS(target)->attach.detach = true;
+    OPTIONS(target)->command.flags |= EXEC_LOG;
     return 0;
 }
 
@@ -115,7 +116,8 @@ static int take_help(void *target, const char *value _unused_, struct sandbox_er
 static const struct cli_option exec_table[] = {
     {"interactive", 'i', NULL, "pass standard input on", take_interactive},
     {"tty", 't', NULL, "give it a terminal: for shells and editors", take_tty},
-    {"detach", 'd', NULL, "don't wait for it: print its process id", take_detach},
+    {"detach", 'd', NULL, "don't wait for it: print its process id; see glovebox logs",
+     take_detach},
     {"user", 'u', "NAME|UID[:GID]", "who it is in the sandbox", take_user},
     {"workdir", 'w', "PATH", "the working directory (default: the sandbox's)", take_workdir},
     {"env", 'e', "NAME[=VALUE]", "set a variable; NAME alone takes its value from here", take_env},

@@ -25,6 +25,7 @@ static const struct verb {
     {"rm", "forget sandboxes that have ended", cli_rm, cli_rm_help},
     {"ps", "list sandboxes", cli_ps, cli_ps_help},
     {"inspect", "what a sandbox may use and uses, or how it ended", cli_inspect, cli_inspect_help},
+    {"logs", "what programs of a sandbox wrote", cli_logs, cli_logs_help},
     {"stats", "what running sandboxes use, again and again", cli_stats, cli_stats_help},
     {"events", "what happens to sandboxes, as it happens", cli_events, cli_events_help},
     {"cp", "copy files out of a running sandbox, or into one", cli_cp, cli_cp_help},

@@ -35,6 +35,9 @@ void cli_stats_help(FILE *out);
 int cli_events(int count, char **words);
 void cli_events_help(FILE *out);
 
+int cli_logs(int count, char **words);
+void cli_logs_help(FILE *out);
+
 int cli_wait(int count, char **words);
 void cli_wait_help(FILE *out);
 

@@ -220,6 +220,8 @@ int glovebox_command_set_tag(struct glovebox_command *c, const char *tag); /* fo
 void glovebox_command_set_input(struct glovebox_command *c, int has_input);
 /* It has a terminal, and with it an input. */
 void glovebox_command_set_terminal(struct glovebox_command *c, unsigned rows, unsigned columns);
+/* What it writes is kept for glovebox_logs_open(): for one that nobody will follow. */
+void glovebox_command_set_logged(struct glovebox_command *c, int is_logged);
 /* SIGTERM after timeout_ms, SIGKILL grace_ms later; 0: none. */
 void glovebox_command_set_timeout(struct glovebox_command *c, int64_t timeout_ms, int64_t grace_ms);
 
@@ -291,6 +293,36 @@ int glovebox_exec_resize(struct glovebox_exec *x, unsigned rows, unsigned column
 
 /* Lets its output go by until its end: 0 and the event GLOVEBOX_ENDED or _FAILED. */
 int glovebox_exec_wait(struct glovebox_exec *x, int timeout_ms, struct glovebox_event *ret,
+                       struct glovebox_error *e);
+
+/* ---- what they wrote ---- */
+
+/*
+ * What is kept of the output of a sandbox's main program, and of those with
+ * glovebox_command_set_logged(), of the one of that name that runs or of the latest that has ended:
+ * glovebox-logs(1). With GLOVEBOX_FOLLOW also what comes, until the sandbox has ended; who does not
+ * read holds nobody up, and misses what is not kept any more, which the offsets tell.
+ */
+#define GLOVEBOX_FOLLOW 1
+struct glovebox_logs;
+int glovebox_logs_open(const char *name, int flags, struct glovebox_logs **ret,
+                       struct glovebox_error *e);
+void glovebox_logs_free(struct glovebox_logs *l);
+/* -1: nothing is followed. */
+int glovebox_logs_fd(const struct glovebox_logs *l);
+
+struct glovebox_logged {
+    int64_t time_ms;  /* since 1970, of the first byte */
+    int64_t pid;      /* in the sandbox; 0: the main program's */
+    int stream;       /* 1: standard output, or a terminal; 2: standard error */
+    uint64_t offset;  /* of data in all that was logged */
+    const char *tag;  /* of the program; "" */
+    const char *data; /* any bytes; both borrowed until the next call with this object */
+    size_t size;
+};
+
+/* The next piece: 0 and *ret; -EAGAIN; -EPIPE: that was all. */
+int glovebox_logs_next(struct glovebox_logs *l, int timeout_ms, struct glovebox_logged *ret,
                        struct glovebox_error *e);
 
 /* ---- files in it ---- */

@@ -114,6 +114,13 @@ _public_ void glovebox_command_set_input(struct glovebox_command *c, int has_inp
         c->command.flags |= EXEC_NULL_INPUT;
 }
 
+_public_ void glovebox_command_set_logged(struct glovebox_command *c, int is_logged)
+{
+    c->command.flags &= ~EXEC_LOG;
+    if (is_logged)
+        c->command.flags |= EXEC_LOG;
+}
+
 _public_ void glovebox_command_set_terminal(struct glovebox_command *c, unsigned rows,
                                             unsigned columns)
 {

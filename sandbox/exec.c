@@ -88,13 +88,25 @@ static void look_for_end(struct exec *x)
     }
 }
 
+/* False: no memory, nothing appended. */
+static bool append(struct exec_stream *s, const char *data, size_t size)
+{
+    struct exec *x = s->exec;
+    const struct journal_source from = {.pid = x->pid, .stream = s->stream, .tag = x->tag};
+    if (!exec_log_append(&x->log, s->stream, data, size))
+        return false;
+    if (x->flags & EXEC_LOG)
+        execs_keep_output(x->execs, &from, data, size);
+    return true;
+}
+
 /* What the search for secrets has kept back comes out. */
 static void flush(struct exec_stream *s)
 {
     struct exec *x = s->exec;
     if (x->execs->scrubber && scrub_stream_end(&s->scrub, &s->scrubbed) == 0 &&
         s->scrubbed.size > 0)
-        exec_log_append(&x->log, s->stream, s->scrubbed.data, s->scrubbed.size);
+        append(s, s->scrubbed.data, s->scrubbed.size);
     buf_reset(&s->scrubbed);
 }
 
@@ -137,12 +149,10 @@ static bool has_to_wait(const struct exec_stream *s)
 /* False: it can't go on. */
 static bool keep(struct exec_stream *s, const char *data, size_t size)
 {
-    struct exec_log *log = &s->exec->log;
     if (!s->exec->execs->scrubber)
-        return exec_log_append(log, s->stream, data, size);
+        return append(s, data, size);
     bool is_kept = scrub_stream_take(&s->scrub, data, size, &s->scrubbed) == 0 &&
-                   (s->scrubbed.size == 0 ||
-                    exec_log_append(log, s->stream, s->scrubbed.data, s->scrubbed.size));
+                   (s->scrubbed.size == 0 || append(s, s->scrubbed.data, s->scrubbed.size));
     buf_reset(&s->scrubbed);
     return is_kept;
 }
@@ -179,6 +189,9 @@ static void on_output(struct execs *execs, struct exec_source *source, uint32_t 
 
 void exec_resume(struct exec *x)
 {
+    /* Whose output it is, is known when it has started. */
+    if (x->state == EXEC_STARTING)
+        return;
     if (exec_log_room(&x->log, execs_needed(x->execs, x)) == 0)
         return;
     for (size_t i = 0; i < ARRAY_SIZE(x->streams); i++)
@@ -283,7 +296,6 @@ int exec_start(struct execs *execs, const struct exec_order *o, struct exec **re
         return fail(x, e, -error, "streams");
     if (!is_asked)
         return fail(x, e, -EAGAIN, "the sandbox's kernel is busy");
-    exec_resume(x);
     *ret = x;
     return 0;
 }

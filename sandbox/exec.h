@@ -67,10 +67,13 @@ struct exec_client {
     bool is_told_start; /* STARTED or FAILED was sent */
     bool is_watching;   /* EXEC_WATCH */
     bool wants_usage;   /* has asked EXEC_USAGE, and waits */
-    uint64_t offset;    /* of the output that comes next */
-    struct exec *fed;   /* EXEC_INPUT is to be answered when this one's has room; NULL */
-    struct exec *held;  /* its next question is an EXEC_INPUT, which waits for this one's; NULL */
-    struct buf unsent;  /* whole packets, each with its size in front, that there was no room for */
+    bool reads_log;     /* EXEC_LOGS */
+    bool follows_log;
+    uint64_t log_offset, log_end; /* the next byte of it; the last, when it does not follow */
+    uint64_t offset;              /* of the output that comes next */
+    struct exec *fed;             /* EXEC_INPUT is to be answered when this one's has room; NULL */
+    struct exec *held; /* its next question is an EXEC_INPUT, which waits for this one's; NULL */
+    struct buf unsent; /* whole packets, each with its size in front, that there was no room for */
 };
 
 /* ---- exec.c ---- */
@@ -145,6 +148,14 @@ struct exec *exec_client_target(struct execs *x, const struct exec_client *c,
 /* For sandbox/events.h: its start; its end, or that it could not start. */
 void exec_tell_start(const struct exec *x);
 void exec_tell_end(const struct exec *x);
+
+/* ---- exec_journal.c ---- */
+
+/* An EXEC_LOGS: 0, it will be answered; or a positive errno. */
+int exec_journal_ask(struct execs *x, struct exec_client *c, const struct exec_packet *p);
+
+/* Sends what is there for it, as far as there is room. */
+void exec_journal_send(struct execs *x, struct exec_client *c);
 
 /* ---- exec_usage.c ---- */
 

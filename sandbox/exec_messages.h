@@ -33,7 +33,8 @@
 enum exec_type {
     /* questions */
     EXEC_START = 1, /* with a descriptor: a file of records as CONTROL_EXEC has them, of which env
-                       are added to the sandbox's own. flags: EXEC_TTY, EXEC_NULL_INPUT; value: the
+                       are added to the sandbox's own. flags: EXEC_TTY, EXEC_NULL_INPUT, EXEC_LOG:
+                       its output is part of EXEC_LOGS; value: the
                        time it has in ns, 0: any; offset: the grace in ns behind that; text: its tag
                        or nothing. Answered by EXEC_STARTED or EXEC_FAILED */
     EXEC_ATTACH,    /* value: whose process id, or 0: text is its tag; offset: from where, or
@@ -70,6 +71,11 @@ enum exec_type {
     EXEC_USAGE,      /* what is used at this moment? One at a time. Answered by EXEC_USED when the
                         sandbox's kernel has answered, who may not; or by EXEC_ANSWER, EAGAIN */
     EXEC_USED,       /* text is a struct exec_usage */
+    EXEC_LOGS,       /* what was kept of the output of the main program and of those with EXEC_LOG:
+                        offset: from which byte on; flags: EXEC_FOLLOW, also what comes. Answered
+                        by EXEC_LOGGED, and EXEC_ANSWER at its end, with the byte in offset. Who
+                        does not read holds nobody up, and misses what is driven out meanwhile */
+    EXEC_LOGGED,     /* offset; text is one record of sandbox/journal.h */
 };
 
 /* As the sandbox's kernel says, which its programs may have taken over. */
@@ -86,6 +92,8 @@ struct exec_usage {
 
 #define EXEC_TTY          1u
 #define EXEC_NULL_INPUT   2u
+#define EXEC_LOG          4u
+#define EXEC_FOLLOW       1u
 #define EXEC_OUT          1u
 #define EXEC_ERR          2u
 #define EXEC_TO_PROCESS   1u

@@ -59,14 +59,14 @@ static bool start(struct execs *x, struct exec_client *c, const struct exec_mess
     const struct exec_packet *p = &m->packet;
     struct sandbox_error e;
     const struct exec_order o = {
-        .flags = p->flags & (EXEC_TTY | EXEC_NULL_INPUT),
+        .flags = p->flags & (EXEC_TTY | EXEC_NULL_INPUT | EXEC_LOG),
         .timeout_ns = p->value,
         .grace_ns = (int64_t)MIN(p->offset, (uint64_t)INT64_MAX),
         .tag = m->text,
         .tag_size = p->text_size,
         .records = fd,
     };
-    if (c->exec || p->value < 0 || p->text_size > EXEC_TAG_MAX_BYTES ||
+    if (c->exec || c->reads_log || p->value < 0 || p->text_size > EXEC_TAG_MAX_BYTES ||
         memchr(m->text, '\0', p->text_size))
         return false;
     if (!x->is_ready)
@@ -86,7 +86,7 @@ static bool attach(struct execs *x, struct exec_client *c, const struct exec_mes
     const struct exec_packet *p = &m->packet;
     struct exec *program =
         p->value ? find_pid(x, p->value, true) : find_tag(x, m->text, p->text_size);
-    if (c->exec)
+    if (c->exec || c->reads_log)
         return false;
     if (!program)
         return answer(x, c, m, ESRCH, "no such program was started here from outside");
@@ -235,6 +235,9 @@ bool exec_client_take(struct execs *x, struct exec_client *c, const struct exec_
     case EXEC_USAGE:
         error = exec_usage_ask(x, c);
         return error == 0 || answer(x, c, m, error, "the sandbox's kernel is busy; try again");
+    case EXEC_LOGS:
+        error = exec_journal_ask(x, c, &m->packet);
+        return error == 0 || answer(x, c, m, error, "a program is followed here, or a log");
     default:
         return false;
     }

@@ -229,6 +229,7 @@ void exec_client_advance(struct execs *x, struct exec_client *c)
         tell_start(x, c);
     if (c->exec && c->is_told_start && c->unsent.size == 0)
         send_output(x, c);
+    exec_journal_send(x, c);
     if (program)
         exec_resume(program);
 out:
@@ -319,6 +320,7 @@ void execs_init(struct execs *x)
     *x = (struct execs){.listener = -1, .epoll = -1};
     list_init(&x->programs);
     list_init(&x->clients);
+    journal_init(&x->journal);
 }
 
 int execs_open(struct execs *x, const struct registry *r, struct sandbox *s,
@@ -420,6 +422,7 @@ void execs_take(struct execs *x, const struct control_packet *p, const char *tex
         program->pid = (pid_t)(p->reason & INT32_MAX);
         program->state = EXEC_RUNNING;
         exec_tell_start(program);
+        exec_resume(program);
         execs_wake(x, program);
     } else if (p->type == CONTROL_EXEC_FAILED && program->state == EXEC_STARTING) {
         exec_note_failed(program, p->status, text, p->text_size);
@@ -475,15 +478,36 @@ void execs_kernel_gone(struct execs *x)
     }
 }
 
+bool execs_have_rest(const struct execs *x)
+{
+    const struct exec *program;
+    list_for_each(program, &x->programs, link)
+    {
+        if (program->flags & EXEC_LOG && !program->is_end_known)
+            return true;
+    }
+    return false;
+}
+
+void execs_end_output(struct execs *x)
+{
+    struct exec_client *c;
+    x->is_over = true;
+    list_for_each(c, &x->clients, link)
+    {
+        exec_client_advance(x, c);
+    }
+}
+
 bool execs_is_quiet(const struct execs *x)
 {
     const struct exec_client *c;
     list_for_each(c, &x->clients, link)
     {
-        if (c->source.fd >= 0 && (c->exec || c->unsent.size > 0))
+        if (c->source.fd >= 0 && (c->exec || c->unsent.size > 0 || c->reads_log))
             return false;
     }
-    return true;
+    return !execs_have_rest(x);
 }
 
 static void tell_over(struct execs *x, struct exec_client *c, int status, const char *cause,
@@ -514,6 +538,7 @@ void execs_close(struct execs *x, int status, const char *cause, const char *wor
     {
         exec_free(program);
     }
+    journal_done(&x->journal);
     base_closep(&x->listener);
     base_closep(&x->epoll);
     x->listener = x->epoll = -1;

@@ -15,11 +15,14 @@
  *   execs.c    the programs of a sandbox, and those who are attached
  *   exec_questions.c   what is asked
  *   exec_usage.c   what the sandbox uses
+ *   exec_journal.c   what its programs wrote that nobody follows
+ *   exec_events.c   what is told of them elsewhere
  */
 #pragma once
 
 #include "lib/base/control.h"
 #include "lib/base/list.h"
+#include "sandbox/journal.h"
 #include "sandbox/registry.h"
 #include "sandbox/scrubber.h"
 #include "sandbox/start.h"
@@ -49,7 +52,9 @@ struct execs {
     bool is_deaf;             /* no descriptor is left for who connects */
     bool has_closed;          /* ... since when perhaps one is */
     uint64_t delivered_bytes; /* to all who are attached */
-    int32_t usage_asked;      /* number of the CONTROL_USAGE that is under way; 0 */
+    struct journal journal;
+    bool is_over;        /* nothing more is written */
+    int32_t usage_asked; /* number of the CONTROL_USAGE that is under way; 0 */
     int32_t last_usage;
 };
 
@@ -67,6 +72,16 @@ void execs_step(struct execs *x);
 
 /* A CONTROL_EXEC_STARTED, _FAILED or _ENDED. */
 void execs_take(struct execs *x, const struct control_packet *p, const char *text);
+
+/* Output for EXEC_LOGS. */
+void execs_keep_output(struct execs *x, const struct journal_source *from, const char *data,
+                       size_t size);
+
+/* With the kernel gone: something may still have to be read of those with EXEC_LOG. */
+bool execs_have_rest(const struct execs *x);
+
+/* All output has come. */
+void execs_end_output(struct execs *x);
 
 /* A CONTROL_USED. */
 void execs_take_usage(struct execs *x, const struct control_packet *p, const char *text);

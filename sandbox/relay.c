@@ -34,6 +34,12 @@ void relay_show(struct relay *r, const struct text_style *style)
         text_shown_init(&r->shown, style);
 }
 
+void relay_let_see(struct relay *r, relay_take_fn see, void *userdata)
+{
+    r->see = see;
+    r->see_userdata = userdata;
+}
+
 void relay_scrub(struct relay *r, struct scrubber *s)
 {
     if (!s)
@@ -117,6 +123,12 @@ static void relay_drain(struct relay *r, bool polled)
         relay_finish(r, 0);
 }
 
+static void let_see(struct relay *r, const char *data, size_t size)
+{
+    if (r->see && size > 0)
+        r->see(r->see_userdata, data, size);
+}
+
 /* What was scrubbed goes on. error: of the scrubbing; nothing may go on unsearched. */
 static void relay_pass_on(struct relay *r, int error)
 {
@@ -124,6 +136,7 @@ static void relay_pass_on(struct relay *r, int error)
         relay_finish(r, error);
         return;
     }
+    let_see(r, r->scrubbed.data, r->scrubbed.size);
     if (r->take && r->scrubbed.size > 0) {
         r->take(r->userdata, r->scrubbed.data, r->scrubbed.size);
         buf_reset(&r->scrubbed);
@@ -142,8 +155,10 @@ static void relay_take_piece(struct relay *r, const char *piece, size_t size)
 {
     if (r->scrubber)
         relay_pass_on(r, scrub_stream_take(&r->scrub, piece, size, &r->scrubbed));
-    else
+    else {
+        let_see(r, piece, size);
         relay_show_piece(r, piece, size);
+    }
 }
 
 /* Pieces are small where more may become of them, else a buffer is read at once. */
@@ -173,6 +188,8 @@ static void relay_fill(struct relay *r)
     r->total_bytes += (uint64_t)n;
     if (r->scrubber)
         return;
+    if (!r->shown.style)
+        let_see(r, r->data, (size_t)n);
     if (r->take) {
         r->end = 0;
         r->take(r->userdata, r->data, (size_t)n);

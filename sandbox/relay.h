@@ -35,6 +35,8 @@ struct relay {
     struct outlet sink;
     relay_take_fn take; /* instead of the sink */
     void *userdata;
+    relay_take_fn see; /* beside it */
+    void *see_userdata;
     char *data; /* RELAY_BUFFER_BYTES */
     size_t start, end;
     struct text_shown shown;   /* when style is set: what data is made of */
@@ -57,6 +59,10 @@ void relay_show(struct relay *r, const struct text_style *style);
 /* From now on what comes is relieved of secrets, before it is shown. s is borrowed; NULL:
  * there are none. */
 void relay_scrub(struct relay *r, struct scrubber *s);
+
+/* From now on what comes, relieved of secrets and before it is made fit to be shown, is seen by see
+ * too. */
+void relay_let_see(struct relay *r, relay_take_fn see, void *userdata);
 
 /* For a sink that is one of our own, non-blocking descriptors. */
 int relay_init_own(struct relay *r, int source, int sink);

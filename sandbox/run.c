@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sandbox/run_parts.h"
 
+#include "sandbox/ended.h"
 #include "sandbox/events.h"
+#include "sandbox/exec_messages.h"
 #include "sandbox/input_left.h"
 #include "sandbox/remains.h"
 #include "sandbox/reports.h"
@@ -368,6 +370,27 @@ static void step_streams(struct run *r, const struct pollfd *p)
     check_output(r, &r->errors, &r->sandbox->errors, r->io->errors, "standard error");
 }
 
+/* Relay_take_fns. */
+static void keep_output(void *userdata, const char *data, size_t size)
+{
+    const struct journal_source from = {.stream = EXEC_OUT, .tag = ""};
+    execs_keep_output(userdata, &from, data, size);
+}
+
+static void keep_errors(void *userdata, const char *data, size_t size)
+{
+    const struct journal_source from = {.stream = EXEC_ERR, .tag = ""};
+    execs_keep_output(userdata, &from, data, size);
+}
+
+/* Who reads the log of a sandbox that has ended is told when that was all. */
+static void look_for_end_of_output(struct run *r)
+{
+    if (r->state == GONE && r->output.done && r->errors.done && !r->execs.is_over &&
+        !execs_have_rest(&r->execs))
+        execs_end_output(&r->execs);
+}
+
 /* Who is attached to a program is not waited for without end: the sandbox is not his alone. */
 static void limit_the_attached(struct run *r)
 {
@@ -380,6 +403,15 @@ static bool is_over(const struct run *r)
 {
     return r->is_abandoned || (r->state == GONE && r->output.done && r->errors.done &&
                                r->log.done && !r->is_control_open && execs_is_quiet(&r->execs));
+}
+
+/* Without those at the end that are none: the host takes no more than there may be descriptors. */
+static nfds_t count_watched(struct pollfd *p)
+{
+    nfds_t count = WATCH_COUNT;
+    for (; count > 0 && p[count - 1].fd < 0; count--)
+        p[count - 1].revents = 0;
+    return count;
 }
 
 static void wait_for_events(struct run *r, struct pollfd *p)
@@ -397,7 +429,7 @@ static void wait_for_events(struct run *r, struct pollfd *p)
         ts = (struct timespec){.tv_sec = left / NSEC_PER_SEC, .tv_nsec = left % NSEC_PER_SEC};
         timeout = &ts;
     }
-    if (ppoll(p, WATCH_COUNT, timeout, NULL) < 0)
+    if (ppoll(p, count_watched(p), timeout, NULL) < 0)
         for (int i = 0; i < WATCH_COUNT; i++)
             p[i].revents = 0;
 }
@@ -433,6 +465,7 @@ static void run_loop(struct run *r)
             run_read_control(r);
         step_streams(r, p);
         execs_step(&r->execs);
+        look_for_end_of_output(r);
         limit_the_attached(r);
         if (r->state == ENDING && r->spec->waits && r->execs.running == 0)
             start_killing(r);
@@ -483,6 +516,8 @@ static int open_streams(struct run *r)
         error = relay_init(&r->errors, s->errors, io->errors, io->take_errors, io->errors_userdata);
     if (error == 0)
         error = relay_init(&r->log, s->log, -1, notices_take_log, &r->notices);
+    relay_let_see(&r->output, keep_output, &r->execs);
+    relay_let_see(&r->errors, keep_errors, &r->execs);
     relay_show(&r->output, io->output_style);
     relay_show(&r->errors, io->errors_style);
     relay_scrub(&r->output, r->scrubber);
@@ -555,7 +590,10 @@ static void finish_outcome(struct run *r)
     if (r->io->wants_memory || !r->spec->forget)
         place_measure(&r->place, &o->total_memory_bytes, &o->memory_kills);
     outcome_finish(o);
-    int error = place_keep(&r->place, o, NULL);
+    struct buf output = BUF_INIT(ENDED_OUTPUT_MAX_BYTES);
+    journal_write(&r->execs.journal, &output, ENDED_OUTPUT_MAX_BYTES);
+    int error = place_keep(&r->place, o, &output);
+    buf_done(&output);
     if (error < 0) {
         char line[256];
         snprintf(line, sizeof(line), "what came of the sandbox can't be kept: %s",

@@ -29,6 +29,11 @@ KERNEL_PID, STARTER_PID, CREATED_MS, MEMORY_BYTES, PEAK, PROCESSES, THREADS, CPU
 DISK_BYTES = 16
 
 
+class Logged(c.Structure):
+    _fields_ = [("time_ms", c.c_int64), ("pid", c.c_int64), ("stream", c.c_int), ("offset", c.c_uint64),
+                ("tag", c.c_char_p), ("data", c.c_void_p), ("size", c.c_size_t)]
+
+
 def is_sanitized():
     return b"libasan" in subprocess.run(["ldd", LIBRARY], capture_output=True, check=False).stdout
 
@@ -258,6 +263,30 @@ class Create(Api):
         while self.lib.glovebox_events_next(events, 0, c.byref(out), None) == 0:
             pass
         self.refused(errno.EAGAIN, "nothing has happened", "events_next", events, 0, c.byref(out))
+
+    def test_logs(self):
+        name = self.create()
+        command = self.command("sh", "-c", "echo out; echo err >&2; exec sleep 600")
+        self.lib.glovebox_command_set_tag(command, b"web")
+        self.lib.glovebox_command_set_logged(command, 1)
+        x = self.object("exec", name, command, free="exec_free")
+        self.next(x)
+        logs = self.object("logs_open", name, 1, free="logs_free")
+        one, got = Logged(), {1: b"", 2: b""}
+        while got != {1: b"out\n", 2: b"err\n"}:
+            self.call("logs_next", logs, 20000, c.byref(one))
+            self.assertEqual((one.tag, one.pid), (b"web", 2))
+            self.assertLess(abs(one.time_ms - time.time() * 1000), 60000)
+            got[one.stream] += c.string_at(one.data, one.size)
+        self.refused(errno.EAGAIN, "nothing was written", "logs_next", logs, 0, c.byref(one))
+        self.call("kill", name)
+        self.refused(errno.EPIPE, "that was all", "logs_next", logs, 20000, c.byref(one))
+        self.lib.glovebox_wait(name, -1, c.byref(c.create_string_buffer(4096)), None)
+        behind = self.object("logs_open", name, 1, free="logs_free")
+        self.assertEqual(self.lib.glovebox_logs_fd(behind), -1)
+        self.call("logs_next", behind, 0, c.byref(one))
+        self.assertEqual(c.string_at(one.data, one.size)[:3] in (b"out", b"err"), True)
+        self.refused(errno.ENOENT, "nothing is known", "logs_open", b"no-such-box", 0, c.byref(c.c_void_p()))
 
     def test_labels(self):
         name = self.create(("label", "team=blue"), ("label", "job"))
