@@ -17,13 +17,15 @@ import re
 def talk(data, secure=True, host="api.good.test", port=0, name="", context=None):
     # all that is answered, up to the end
     address = look(host)
+    if secure and not context:
+        context = ssl.create_default_context()  # takes long: one that says nothing for a while is judged by that
     s = tcp(host if isinstance(address, str) else address[0], port or (443 if secure else 80))
     if isinstance(s, str):
         return s
     said = b""
     try:
         if secure:
-            s = (context or ssl.create_default_context()).wrap_socket(s, server_hostname=name or host)
+            s = context.wrap_socket(s, server_hostname=name or host)
         s.sendall(data.encode("latin-1") if isinstance(data, str) else data)
         while piece := s.recv(65536):
             said += piece

@@ -18,10 +18,10 @@ def trusting():
     return ssl.create_default_context()
 def greet(address, name, port=443, context=None):
     # what becomes of a TLS connection to an address that names a host in its hello; None: none
+    c = context or ssl.create_default_context()  # takes long: one that says nothing for a while is judged by that
     s = tcp(address, port)
     if isinstance(s, str):
         return s
-    c = context or ssl.create_default_context()
     if name is None:
         c.check_hostname = False
     try:

@@ -18,12 +18,12 @@ class Resumed(inspect_test.Inspect, egress_live_test.Live):
 contexts, sessions = {}, {}
 def visit(version, path, name="api.good.test"):
     # Whether a connection of its own continued the session of the last one, and what came of the request.
-    s = tcp(look(name)[0], 443)
-    if isinstance(s, str):
-        return s
     if version not in contexts:
         c = contexts[version] = ssl.create_default_context()
         c.minimum_version = c.maximum_version = ssl.TLSVersion[version]
+    s = tcp(look(name)[0], 443)
+    if isinstance(s, str):
+        return s
     try:
         with contexts[version].wrap_socket(s, server_hostname=name, session=sessions.get(version)) as t:
             t.sendall(b"GET %s HTTP/1.1\r\nHost: %s\r\nConnection: close\r\n\r\n" % (path.encode(), name.encode()))

@@ -5,6 +5,7 @@ import json
 import os
 import re
 import shutil
+import subprocess
 import sys
 
 sys.dont_write_bytecode = True
@@ -122,11 +123,11 @@ class Seen(Case):
         go = shutil.which("go") or "/usr/local/go/bin/go"
         if not os.access(go, os.X_OK):
             self.skipTest("no go here")
-        self.path("seen.go", ASK_GO)
-        done = run("--cpus", "1", "-v", f"{self.folder}:/src:ro", "--", "sh", "-c",
-                   f"cd /tmp && GOCACHE=/tmp/cache GOFLAGS=-mod=mod {go} run /src/seen.go")
-        if done.returncode != 0 and b"GOROOT" in done.stderr:
-            self.skipTest("the image has no go")
+        # Compiled outside, which takes long: what it is told there is all that matters.
+        program = self.path("seen")
+        subprocess.run([go, "build", "-o", program, self.path("seen.go", ASK_GO)], cwd=self.folder, check=True,
+                       env={**os.environ, "GOCACHE": self.path("cache"), "GOFLAGS": "-mod=mod", "CGO_ENABLED": "0"})
+        done = run("--cpus", "1", "-v", f"{program}:/seen:ro", "--", "/seen")
         self.expect(done, 0, err=b"1\n")
 
     def test_processors_are_never_fewer_than_one(self):

@@ -9,6 +9,7 @@ the host looks like to glovebox. detectors/NAME: the same probes where no sandbo
 look for. USER/host: no process, mount or file of the sandbox may be left, and also when the kernel or glovebox
 was killed. GLOVEBOX or BUILD name another build, best one with sanitizers.
 """
+import concurrent.futures
 import json
 import os
 import signal
@@ -29,7 +30,9 @@ failed = False
 def say(verdict, name, reason=""):
     global failed
     failed |= verdict == "FAIL"
-    print(f"{verdict} {name}" + (f": {reason}" if reason else ""), flush=True)
+    # In one piece: two say something at a time.
+    sys.stdout.write(f"{verdict} {name}" + (f": {reason}" if reason else "") + "\n")
+    sys.stdout.flush()
 
 
 def wanted(name):
@@ -108,7 +111,12 @@ def say_report(group, report, good):
             say("FAIL", name, f"{row['result']}: {reason} (must follow: {row['expected']})")
 
 
-def run_probes(user, host):
+def run_probes(user):
+    with tempfile.TemporaryDirectory(prefix="glovebox-security-") as store:
+        probe(user, Host(store))
+
+
+def probe(user, host):
     mark = f"probes{os.getpid()}-{user}"
     report, trouble = doctor(host, "--inside", "--user", user, "--name", mark)
     if report:
@@ -189,9 +197,9 @@ def main():
         host = Host(store)
         if wanted("detectors"):
             run_detectors(host)
-        for user in ("user", "root"):
-            if wanted(f"probes/{user}"):
-                run_probes(user, host)
+        # At the same time: most probes are a program and its kernel that take turns.
+        with concurrent.futures.ThreadPoolExecutor(2) as pool:
+            list(pool.map(run_probes, (user for user in ("user", "root") if wanted(f"probes/{user}"))))
         for name, choose in (("kill_the_kernel", kernel_of), ("kill_glovebox", lambda pid: pid)):
             if wanted(name):
                 kill_case(name, host, choose)

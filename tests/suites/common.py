@@ -73,9 +73,9 @@ def harness_cases(output):
     return cases
 
 
-def tests_of(suite):
+def tests_of(suite, build=BUILD):
     """The built tests of one meson suite: (name, path of the program)."""
-    with open(os.path.join(BUILD, "meson-info/intro-tests.json"), encoding="utf-8") as f:
+    with open(os.path.join(build, "meson-info/intro-tests.json"), encoding="utf-8") as f:
         return [(t["name"], t["cmd"][0]) for t in json.load(f)
                 if any(s.split(":")[-1] == suite for s in t["suite"])]
 

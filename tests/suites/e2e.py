@@ -13,7 +13,7 @@ from common import GLOVEBOX, ROOT, detail, e2e_programs, named_cases
 FOLDER = os.path.join(ROOT, "tests/e2e")
 
 
-TOGETHER = 2  # much of their time they wait
+TOGETHER = 3  # much of their time they wait
 
 
 def run(name):

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """What leaves a sandbox: the end-to-end tests with an internet of their own, and a verdict on each row of tests/e2e/rows.py
-from all tests that show it, unit tests too. Words on the command line: rows, or parts of names of tests."""
+from all tests that show it, unit tests too (those of UNIT_BUILD). Words on the command line: rows, or parts of names of tests."""
 import concurrent.futures
 import os
 import sys
@@ -13,8 +13,9 @@ sys.dont_write_bytecode = True
 sys.path.insert(0, FOLDER)
 import rows  # noqa: E402
 
-TOGETHER = 2  # much of their time they wait
-SECONDS = 170
+TOGETHER = 3  # much of their time they wait
+SECONDS = 300
+UNIT_BUILD = os.path.join(ROOT, os.environ.get("UNIT_BUILD", BUILD))
 
 
 def is_wanted(test):
@@ -35,7 +36,7 @@ def run_e2e(program, tests):
 
 def run_unit(program, path, tests):
     """Nothing is told of it: the suite unit does that."""
-    done = run([path, *(test.split("/")[1] for test in tests)], SECONDS, cwd=BUILD)
+    done = run([path, *(test.split("/")[1] for test in tests)], SECONDS, cwd=UNIT_BUILD)
     cases = harness_cases(done.output)
     return "", {test: cases.get(test.split("/")[1], ("FAIL", "")) for test in tests}
 
@@ -46,7 +47,7 @@ def plan():
         tests = [test for test in named_cases(f"tests/e2e/{program}") if is_wanted(test)]
         if tests:
             yield run_e2e, program, tests
-    for program, path in tests_of("unit"):
+    for program, path in tests_of("unit", UNIT_BUILD):
         source = f"tests/unit/{program}.c"
         tests = [test for test in (named_cases(source) if os.path.exists(os.path.join(ROOT, source)) else [])
                  if rows.rows_of(test) and is_wanted(test)]
