@@ -121,8 +121,10 @@ static void begin(struct context *c, struct cell *cell)
         note(c, "glovebox: the interpreter of this context has ended since its last cell; what "
                 "earlier cells made is lost\n");
     c->lost = false;
-    if (r < 0)
-        finish(c, "InterpreterError", "the server is short of memory; try again later");
+    if (r < 0) /* perhaps a part of the cell is on its way */
+        context_end_program(c, "InterpreterError",
+                            "the server is short of memory, and the context's state is lost; try "
+                            "again later");
 }
 
 /* What waits for a program that there is not. */
@@ -148,13 +150,12 @@ static void start(struct context *c)
 void context_advance(struct context *c)
 {
     struct cell *cell;
-    if (!c->driver && (c->creator || !list_is_empty(&c->cells) || c->is_wanted)) {
-        c->is_wanted = false;
-        start(c);
-        return;
-    }
     while (c->is_started && !c->is_finding_out && !c->running && (cell = context_first_cell(c)))
         begin(c, cell);
+    if (c->driver || (!c->creator && !c->is_wanted && list_is_empty(&c->cells)))
+        return;
+    c->is_wanted = false;
+    start(c);
 }
 
 void context_said(struct context *c, bool is_err, const char *text, size_t size)

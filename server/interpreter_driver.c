@@ -32,6 +32,8 @@ struct driver {
     bool is_asked_for, is_started, is_feeding;
 };
 
+static size_t drivers; /* of all sandboxes */
+
 static struct driver *driver_of(struct link *l)
 {
     return container_of(l, struct driver, link);
@@ -43,6 +45,7 @@ static void release(struct watch *w)
     frames_done(&d->streams[0]);
     frames_done(&d->streams[1]);
     buf_done(&d->input);
+    drivers--;
     free(d);
 }
 
@@ -305,9 +308,10 @@ static void on_opened(struct link *l)
 
 struct driver *driver_start(struct context *c, bool is_left)
 {
-    struct driver *d = calloc(1, sizeof(*d));
+    struct driver *d = drivers < INTERPRETER_DRIVERS_MAX ? calloc(1, sizeof(*d)) : NULL;
     if (!d)
         return NULL;
+    drivers++;
     d->context = c;
     d->is_left = is_left;
     snprintf(d->tag, sizeof(d->tag), INTERPRETER_TAG "%s", c->id);

@@ -168,7 +168,7 @@ void context_cut(struct context *c); /* the sandbox is gone */
 
 /* ---- interpreter.c ---- */
 
-#define INTERPRETER_NO_MEMORY   "the server is short of memory; try again later"
+#define INTERPRETER_NO_MEMORY   "the server is short of memory or disk; try again later"
 #define INTERPRETER_NO_LANGUAGE "language %.64s: it is not offered; give one of " LANGUAGE_NAMES
 
 /* An answer in plain words, as SDKs show it. */

@@ -44,9 +44,10 @@
 #define EVENT_STREAMS_MAX    64
 
 /* ---- code interpreter ---- */
-#define INTERPRETER_BODY_MAX          (4 * 1024 * 1024)  /* of a cell */
-#define INTERPRETER_CONTEXTS_MAX      32                 /* of one sandbox */
-#define INTERPRETER_QUEUE_MAX         64                 /* cells of one context */
-#define INTERPRETER_CELLS_MAX         1000               /* of all sandboxes */
+#define INTERPRETER_BODY_MAX          (4 * 1024 * 1024) /* of a cell */
+#define INTERPRETER_CONTEXTS_MAX      32                /* of one sandbox */
+#define INTERPRETER_DRIVERS_MAX       1000 /* of all sandboxes: each has a descriptor */
+#define INTERPRETER_QUEUE_MAX         64   /* cells of one context */
+#define INTERPRETER_CELLS_MAX         1000 /* of all sandboxes */
 #define INTERPRETER_WAITING_MAX_BYTES (64 * 1024 * 1024) /* of their bodies */
 #define INTERPRETER_INPUT_MAX         (8 * 1024 * 1024)  /* not yet taken by one program */

@@ -534,6 +534,18 @@ class Restarts(Interpreted):
         self.assertEqual(self.box.call("process.Process/List").json(), {"processes": []})
 
 
+class Memory(Interpreted):
+    OPTIONS = ("--memory", "256M")
+
+    def test_an_interpreter_that_uses_it_up(self):
+        self.need("python3")
+        ran = self.run_cell("x = []\nwhile True: x.append(bytearray(10 ** 7))")
+        self.assertIn(ran.error["name"], ("UnexpectedEndOfExecution", "MemoryError"))
+        if ran.error["name"] != "MemoryError":
+            self.assertIn("for want of memory", ran.error["value"])
+        self.assertEqual(self.run_cell("2").text, "2")
+
+
 class Prepared(Served):
     def test_a_template_with_an_interpreter_has_one(self):
         box = self.client.create(templateID="code-interpreter-v1")
