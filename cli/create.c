@@ -59,9 +59,8 @@ static int check_create(const struct run_options *o, int left, const char *word,
     return 0;
 }
 
-/* 0 and its name, or negative errno and the sentence. */
-static int create(struct run_options *o, char name[static SANDBOX_NAME_MAX_BYTES + 1],
-                  struct sandbox_error *e)
+/* 0, and its name was told; or negative errno and the sentence. */
+static int create(struct run_options *o, sandbox_name_fn tell, struct sandbox_error *e)
 {
     int r = run_options_complete(o, 0, NULL, e);
     if (r == 0)
@@ -70,14 +69,18 @@ static int create(struct run_options *o, char name[static SANDBOX_NAME_MAX_BYTES
         return r;
     uint64_t *lifetime = &o->spec.limits.value[LIMIT_LIFETIME];
     *lifetime = *lifetime ? *lifetime : (uint64_t)CREATE_LIFETIME_NS;
-    return sandbox_create(&o->spec, name, e);
+    return sandbox_create(&o->spec, tell, e);
+}
+
+static bool print_name(const char *name)
+{
+    return puts(name) >= 0 && fflush(stdout) == 0;
 }
 
 int cli_create(int count, char **words)
 {
     struct run_options o = {.spec.waits = true};
     struct sandbox_error e;
-    char name[SANDBOX_NAME_MAX_BYTES + 1];
     int used;
     int r = cli_options_parse(&create_grammar, count, words, &o, &used, &e);
     if (r == 0 && o.help) {
@@ -88,11 +91,9 @@ int cli_create(int count, char **words)
     if (r == 0)
         r = check_create(&o, count - used, used < count ? words[used] : "", &e);
     if (r == 0)
-        r = create(&o, name, &e);
+        r = create(&o, print_name, &e);
     if (r < 0)
         cli_say_error(&e);
-    else
-        puts(name);
     run_options_done(&o);
     return r < 0 ? CLI_STATUS_BAD_USE : 0;
 }
@@ -135,7 +136,20 @@ static int make_words(const struct buf *b, struct strv *words, struct sandbox_er
     return 0;
 }
 
-static int answer(char name[static SANDBOX_NAME_MAX_BYTES + 1], struct sandbox_error *e)
+/* error: 0, or negative errno. */
+static bool write_answer(int error, const char *text)
+{
+    struct create_answer a = {.error = error};
+    snprintf(a.text, sizeof(a.text), "%s", text);
+    return write(STDOUT_FILENO, &a, sizeof(a)) == (ssize_t)sizeof(a);
+}
+
+static bool answer_name(const char *name)
+{
+    return write_answer(0, name);
+}
+
+static int answer(struct sandbox_error *e)
 {
     struct buf text = BUF_INIT(CREATE_OPTIONS_MAX_BYTES);
     struct run_options o = {.spec.waits = true};
@@ -154,7 +168,7 @@ static int answer(char name[static SANDBOX_NAME_MAX_BYTES + 1], struct sandbox_e
     if (r == 0)
         r = check_create(&o, 0, "", e);
     if (r == 0)
-        r = create(&o, name, e);
+        r = create(&o, answer_name, e);
     strv_done(&words);
     buf_done(&text);
     run_options_done(&o);
@@ -163,10 +177,7 @@ static int answer(char name[static SANDBOX_NAME_MAX_BYTES + 1], struct sandbox_e
 
 int cli_answer(int count _unused_, char **words _unused_)
 {
-    struct create_answer a = {0};
     struct sandbox_error e;
-    char name[SANDBOX_NAME_MAX_BYTES + 1];
-    a.error = answer(name, &e);
-    snprintf(a.text, sizeof(a.text), "%s", a.error < 0 ? e.text : name);
-    return write(STDOUT_FILENO, &a, sizeof(a)) == (ssize_t)sizeof(a) ? 0 : CLI_STATUS_BAD_USE;
+    int r = answer(&e);
+    return r == 0 || write_answer(r, e.text) ? 0 : CLI_STATUS_BAD_USE;
 }

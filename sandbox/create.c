@@ -146,8 +146,7 @@ static int open_wires(struct wires *w)
     return -error;
 }
 
-int sandbox_create(const struct sandbox_spec *spec, char name[static SANDBOX_NAME_MAX_BYTES + 1],
-                   struct sandbox_error *e)
+int sandbox_create(const struct sandbox_spec *spec, sandbox_name_fn tell, struct sandbox_error *e)
 {
     struct wires w = {0};
     struct sandbox_report report;
@@ -165,7 +164,8 @@ int sandbox_create(const struct sandbox_spec *spec, char name[static SANDBOX_NAM
     close(w.reports[1]);
     close(w.thanks[0]);
     r = pid < 0 ? -error : read_report(w.reports[0], &report);
-    if (r == 0)
+    bool is_told = r == 0 && report.error == 0 && tell(report.text);
+    if (is_told)
         (void)send(w.thanks[1], "", 1, MSG_NOSIGNAL); /* a guard that is gone has nothing to do */
     close(w.reports[0]);
     close(w.thanks[1]);
@@ -180,6 +180,10 @@ int sandbox_create(const struct sandbox_spec *spec, char name[static SANDBOX_NAM
                                  "word; see the machine's log");
     if (report.error < 0)
         return sandbox_error_set(e, report.error, "%s", report.text);
-    snprintf(name, SANDBOX_NAME_MAX_BYTES + 1, "%.*s", SANDBOX_NAME_MAX_BYTES, report.text);
+    if (!is_told)
+        return sandbox_error_set(
+            e, -EPIPE,
+            "create: its name can't be written, so the sandbox ends again; see "
+            "to what reads it");
     return 0;
 }

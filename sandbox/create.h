@@ -20,15 +20,17 @@ struct sandbox_report {
     char text[SANDBOX_ERROR_MAX_BYTES];
 };
 
+/* Passes the name on to whoever is to know of the sandbox. False: there is nobody. */
+typedef bool (*sandbox_name_fn)(const char *name);
+
 /*
- * Starts it and waits until programs can be started in it (spec->waits), or its own runs. 0 and its
- * name; negative errno with the sentence, and nothing is left, as when the caller is killed
- * meanwhile. Its lifetime is LIMIT_LIFETIME.
+ * Starts it and waits until programs can be started in it (spec->waits), or its own runs, and tells
+ * its name. 0; or negative errno with the sentence, and nothing is left, as when the caller is
+ * killed before it has told. Its lifetime is LIMIT_LIFETIME.
  * Of the caller's descriptors it keeps none; until it runs, warnings go to the caller's standard
  * error. The caller must have one thread.
  */
-int sandbox_create(const struct sandbox_spec *spec, char name[static SANDBOX_NAME_MAX_BYTES + 1],
-                   struct sandbox_error *e);
+int sandbox_create(const struct sandbox_spec *spec, sandbox_name_fn tell, struct sandbox_error *e);
 
 /*
  * The same for a creator that does not wait: in a child of its own, which becomes the guard. The

@@ -3,7 +3,7 @@
  * Asks the program glovebox to make a sandbox: for programs that are something else. Their memory,
  * threads and locks have no part in the starter that stays (sandbox/create.h).
  *
- *   asker ── posix_spawn ── glovebox answer ── fork ── (gone) ── fork ── the sandbox's starter
+ *   asker ── posix_spawn ── glovebox answer ── fork ── guard ── fork ── the sandbox's starter
  *      │  standard input: a memory file of options, each "NAME" or "NAME=VALUE" and a NUL
  *      └─ standard output: one struct create_answer
  *

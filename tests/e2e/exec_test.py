@@ -445,6 +445,20 @@ class Life(Living):
             self.assertTrue(wait_until(lambda: not any(map(is_alive, below))), is_there)
             self.assertFalse(self.is_listed())
 
+    def test_whose_name_nobody_takes_is_not_left(self):
+        with open("/dev/full", "wb") as full:
+            done = subprocess.run([GLOVEBOX, "create", "--name", self.name], stdout=full, stderr=subprocess.PIPE, timeout=LIMIT)
+        self.assertEqual(done.returncode, 125)
+        self.assertRegex(done.stderr, rb"\Aglovebox: create: its name can't be written, [^\n]+\n\Z")
+        self.assertTrue(wait_until(lambda: not self.is_listed()))
+        for words, options in (["create", "--name", self.name], b""), (["answer"], b"name=" + self.name.encode() + b"\0"):
+            reader, writer = os.pipe()
+            os.close(reader)
+            done = subprocess.run([GLOVEBOX, *words], input=options, stdout=writer, stderr=subprocess.PIPE, timeout=LIMIT)
+            os.close(writer)
+            self.assertNotEqual(done.returncode, 0)
+            self.assertTrue(wait_until(lambda: not self.is_listed()))
+
     def test_a_killed_starter_leaves_no_process(self):
         self.create()
         process = self.start_exec("sh", "-c", "echo ready; sleep 60")
