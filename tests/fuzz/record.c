@@ -17,6 +17,7 @@ static void check_round_trip(const struct record *r)
     record_parse(b.data, &again);
     CHECK(again.pid == r->pid && again.starter == r->starter && again.created_ns == r->created_ns);
     CHECK(!strcmp(again.command, r->command));
+    CHECK(!strcmp(again.labels, r->labels));
     CHECK(again.cgroup.count == r->cgroup.count);
     for (int i = 0; i < LIMIT_COUNT; i++)
         CHECK(again.limits.value[i] == r->limits.value[i]);
