@@ -5,8 +5,13 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+/* Compiled once: a statement of a few rows takes SQLite longer to compile than to run. */
+#define KEPT_MAX 48
+
 struct db {
     sqlite3 *handle;
+    struct sqlite3_stmt *kept[KEPT_MAX]; /* at rest: those that were used last, last */
+    size_t kept_count;
 };
 
 static int error_of(int code)
@@ -132,6 +137,8 @@ void db_close(struct db *db)
 {
     if (!db)
         return;
+    while (db->kept_count > 0)
+        sqlite3_finalize(db->kept[--db->kept_count]);
     sqlite3_close(db->handle);
     free(db);
 }
@@ -156,11 +163,39 @@ static int bind(struct sqlite3_stmt *s, const char *kinds, va_list args)
     return error_of(code);
 }
 
+static struct sqlite3_stmt *take_out(struct db *db, size_t i)
+{
+    struct sqlite3_stmt *s = db->kept[i];
+    memmove(&db->kept[i], &db->kept[i + 1], (--db->kept_count - i) * sizeof(db->kept[0]));
+    return s;
+}
+
+static int compile(struct db *db, const char *sql, struct sqlite3_stmt **ret)
+{
+    for (size_t i = db->kept_count; i-- > 0;) {
+        if (strcmp(sqlite3_sql(db->kept[i]), sql) != 0)
+            continue;
+        *ret = take_out(db, i);
+        return 0;
+    }
+    return error_of(sqlite3_prepare_v3(db->handle, sql, -1, SQLITE_PREPARE_PERSISTENT, ret, NULL));
+}
+
+/* Without what it was given: nobody knows when it is used again. */
+static void keep(struct db *db, struct sqlite3_stmt *s)
+{
+    sqlite3_reset(s);
+    sqlite3_clear_bindings(s);
+    if (db->kept_count == KEPT_MAX)
+        sqlite3_finalize(take_out(db, 0));
+    db->kept[db->kept_count++] = s;
+}
+
 static int begin(struct db *db, struct db_query *q, const char *sql, const char *kinds,
                  va_list args)
 {
     *q = (struct db_query){.db = db};
-    int r = error_of(sqlite3_prepare_v2(db->handle, sql, -1, &q->statement, NULL));
+    int r = compile(db, sql, &q->statement);
     return r < 0 ? r : bind(q->statement, kinds, args);
 }
 
@@ -181,7 +216,8 @@ int db_next(struct db_query *q)
 
 void db_end(struct db_query *q)
 {
-    sqlite3_finalize(q->statement);
+    if (q->statement)
+        keep(q->db, q->statement);
     q->statement = NULL;
 }
 
