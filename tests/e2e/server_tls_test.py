@@ -199,13 +199,15 @@ class Refused(Case):
         os.chmod(shared, 0o644)
         noise, large = self.path("noise", b"x\0y"), self.path("large", b"x" * 70000)
         empty = self.path("empty", b"")
-        for file in (noise, large, empty, good):
+        prose = self.path("prose", b"words")
+        for file in (noise, large, empty, good, prose):
             os.chmod(file, 0o600)
         for words, why in (((good, None), "one without the other"), ((None, key), "one without the other"),
                            ((good, other_key), "not the certificate's"), ((good, locked), "without a passphrase"),
                            ((good, shared), "everybody can read it"), ((good, noise), "no PEM"), ((good, large), "no PEM"),
-                           ((large, key), "no PEM"), ((empty, key), "no certificate in it"), ((key, good), "no certificate in it"),
-                           ((good, empty), "no key in it"), ((weak, weak_key), "too weak"), ((self.path("none"), key), "No such file"),
+                           ((large, key), "no PEM"), ((empty, key), "no PEM"), ((key, good), "no certificate in it"),
+                           ((good, empty), "no PEM"), ((good, prose), "no key in it"), ((weak, weak_key), "too weak"),
+                           ((self.path("none"), key), "No such file"),
                            ((self.folder, key), "directory")):
             options = [w for pair in zip(("--tls-cert", "--tls-key"), words) if pair[1] for w in pair]
             with self.subTest(words):

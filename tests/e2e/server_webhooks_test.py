@@ -195,6 +195,22 @@ class Hostile(Hooks):
         self.assertEqual(box.run("/bin/true").end["status"], "exit status 0")
         self.assertEqual(self.server.child(), child)
 
+    def test_what_is_removed_while_it_is_delivered(self):
+        child = self.server.child()
+        with socket.create_server(("127.0.0.1", 0)) as silent:
+            silent.settimeout(LIMIT)
+            hook = self.make(f"http://127.0.0.1:{silent.getsockname()[1]}/")
+            self.client.create()
+            connection, _ = silent.accept()
+            with connection:
+                self.assertEqual(self.client.ask("DELETE", f"/events/webhooks/{hook['id']}").status, 200)
+                connection.sendall(b"HTTP/1.1 500 Sorry\r\n\r\n")
+        receiver = self.receive()
+        self.make(f"http://127.0.0.1:{receiver.port}/")
+        box = self.client.create()
+        self.assertEqual(json.loads(receiver.next()[2])["sandbox_id"], box.name)
+        self.assertEqual(self.server.child(), child)
+
     def test_nothing_is_left_when_the_server_ends(self):
         for sig in (signal.SIGTERM, signal.SIGKILL):
             with socket.create_server(("127.0.0.1", 0)) as silent:
