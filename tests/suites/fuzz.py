@@ -6,6 +6,7 @@ nobody has tried, and libFuzzer on what parses a stranger's bytes outside of the
 The kernel is the sanitized one (BUILD). FUZZ_MS is how long a seed, or a target, may go on; FUZZ_TARGETS are
 others than those that need no kernel made by clang, which takes minutes.
 """
+import concurrent.futures
 import os
 import random
 import subprocess
@@ -37,16 +38,26 @@ def fuzz_targets(seconds):
             say("FAIL" if status else "ok", f"target-{name}", said.splitlines()[-1] if status else "")
 
 
-def main():
+def fuzz_calls(ms):
+    """What was said, and whether the program itself did not work."""
     program = os.path.join(ROOT, "tests/fuzz/run")
-    ms = os.environ.get("FUZZ_MS", "3000")
     first = random.SystemRandom().randrange(1, 1 << 30)
-    broken = False
+    said, broken = "", False
     for seeds in ([], ["--seeds", f"{first}-{first + NEW_SEEDS - 1}"]):
         done = subprocess.run(["/usr/bin/python3", program, "--ms", ms, *seeds], check=False,
-                              stdin=subprocess.DEVNULL)
+                              stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        said += done.stdout.decode(errors="replace")
         broken |= done.returncode not in (0, 1)
-    fuzz_targets(max(1, int(ms) // 1000))
+    return said, broken
+
+
+def main():
+    ms = os.environ.get("FUZZ_MS", "3000")
+    with concurrent.futures.ThreadPoolExecutor() as pool:
+        calls = pool.submit(fuzz_calls, ms)
+        fuzz_targets(max(1, int(ms) // 1000))
+        said, broken = calls.result()
+    sys.stdout.write(said)
     sys.exit(2 if broken else 0)
 
 
