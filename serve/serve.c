@@ -15,6 +15,8 @@
 #define FAILURES_MAX 5
 #define FAILURES_NS  (60 * NSEC_PER_SEC)
 
+#define LAST_WORDS_MAX 512 /* messages of one that is ended, and may still write */
+
 struct loop {
     struct serve *serve;
     struct server_child server;
@@ -200,9 +202,23 @@ static bool note_failure(struct loop *l)
     return l->failures_ns[0] == 0 || now - l->failures_ns[0] > FAILURES_NS;
 }
 
+/* What it said before its end, which may have been seen first. The rest is nobody's any more. */
+static void read_last_words(struct loop *l)
+{
+    for (int i = 0; i < LAST_WORDS_MAX; i++) {
+        ssize_t size = recv(l->server.channel, &message, sizeof(message), MSG_DONTWAIT | MSG_TRUNC);
+        if (size <= 0)
+            return;
+        if ((size_t)size <= sizeof(message) && launch_is_valid(&message, (size_t)size) &&
+            message.packet.type == LAUNCH_FAILED)
+            text_line(message.data, message.packet.data_size, l->failure, sizeof(l->failure));
+    }
+}
+
 static int on_server_ended(struct loop *l, struct sandbox_error *e)
 {
     char why[512], line[640];
+    read_last_words(l);
     describe_end(l, server_child_end(&l->server), why, sizeof(why));
     jobs_forget(&l->jobs);
     measurings_forget(&l->measurings);

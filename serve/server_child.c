@@ -112,6 +112,9 @@ int server_child_start(const struct serve *s, struct server_child *ret, struct s
         r = settings_send(s, ret, e);
     if (r == 0)
         r = send_key(ret, s->key);
+    /* It has ended already, by what it was given before: it says itself why. */
+    if (ret->pid > 0 && (r == -EPIPE || r == -ECONNRESET))
+        return 0;
     if (r < 0)
         server_child_end(ret);
     return r;
