@@ -170,7 +170,7 @@ class Change(Secure):
         os.rename(other_key, self.key)
         self.server.process.send_signal(signal.SIGHUP)
         self.assertTrue(wait_until(lambda: self.shown() == second))
-        self.client.tls = trusting(self.certificate)
+        self.client.tls = self.server.tls = trusting(self.certificate)
         box.call("process.Process/SendInput", {"process": {"pid": stream.pid}, "input": {"stdin": "b25lCg=="}})
         stream.read_until(b"one")
         stream.close()
