@@ -146,7 +146,8 @@ static int open_wires(struct wires *w)
     return -error;
 }
 
-int sandbox_create(const struct sandbox_spec *spec, sandbox_name_fn tell, struct sandbox_error *e)
+int sandbox_create(const struct sandbox_spec *spec, sandbox_name_fn take_name,
+                   struct sandbox_error *e)
 {
     struct wires w = {0};
     struct sandbox_report report;
@@ -164,7 +165,7 @@ int sandbox_create(const struct sandbox_spec *spec, sandbox_name_fn tell, struct
     close(w.reports[1]);
     close(w.thanks[0]);
     r = pid < 0 ? -error : read_report(w.reports[0], &report);
-    bool is_told = r == 0 && report.error == 0 && tell(report.text);
+    bool is_told = r == 0 && report.error == 0 && take_name(report.text);
     if (is_told)
         (void)send(w.thanks[1], "", 1, MSG_NOSIGNAL); /* a guard that is gone has nothing to do */
     close(w.reports[0]);

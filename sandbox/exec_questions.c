@@ -2,11 +2,13 @@
 #include "sandbox/exec.h"
 #include "sandbox/exec_records.h"
 #include "sandbox/outcome.h"
+#include "sandbox/socket_file.h"
 
 #include <signal.h>
 #include <stdio.h>
 
-#define SIGNAL_MAX 64
+#define SIGNAL_MAX    64
+#define HEARD_OUT_MAX 512 /* questions; no socket holds more */
 
 static bool answer(struct execs *x, struct exec_client *c, const struct exec_message *m, int error,
                    const char *text)
@@ -197,18 +199,35 @@ static bool list(struct execs *x, struct exec_client *c, const struct exec_messa
     return answer(x, c, m, 0, "");
 }
 
-static bool end_sandbox(struct execs *x, struct exec_client *c, const struct exec_message *m)
+static void end_sandbox(struct execs *x, const struct exec_message *m)
 {
     char who[128];
     snprintf(who, sizeof(who), "%.*s", (int)MIN(m->packet.text_size, (uint32_t)100), m->text);
-    bool is_told = answer(x, c, m, 0, "");
     x->owner.end(x->owner.userdata, m->packet.status == 1, who);
-    return is_told;
+}
+
+void exec_client_hear_out(struct execs *x, struct exec_client *c)
+{
+    static struct exec_message m;
+    for (int i = 0; i < HEARD_OUT_MAX; i++) {
+        int fd = -1;
+        ssize_t n = socket_file_receive(c->source.fd, &m, sizeof(m), &fd);
+        base_closep(&fd);
+        if (n == -ECONNRESET) /* told once, before what is there */
+            continue;
+        if (!exec_message_is_whole(&m, n))
+            return;
+        if (m.packet.type == EXEC_END)
+            end_sandbox(x, &m);
+        else if (m.packet.type == EXEC_LIFETIME && m.packet.value >= 0)
+            x->owner.set_lifetime(x->owner.userdata, m.packet.value);
+    }
 }
 
 bool exec_client_take(struct execs *x, struct exec_client *c, const struct exec_message *m, int fd)
 {
     int error;
+    bool is_told;
     switch (m->packet.type) {
     case EXEC_START:
         return start(x, c, m, fd);
@@ -223,7 +242,9 @@ bool exec_client_take(struct execs *x, struct exec_client *c, const struct exec_
     case EXEC_LIST:
         return list(x, c, m);
     case EXEC_END:
-        return end_sandbox(x, c, m);
+        is_told = answer(x, c, m, 0, "");
+        end_sandbox(x, m);
+        return is_told;
     case EXEC_LIFETIME:
         if (m->packet.value < 0)
             return answer(x, c, m, EINVAL, "a time is not negative");

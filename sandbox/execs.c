@@ -67,6 +67,8 @@ uint64_t execs_needed(const struct execs *x, const struct exec *program)
 
 void exec_client_drop(struct execs *x, struct exec_client *c)
 {
+    if (c->source.fd >= 0)
+        exec_client_hear_out(x, c);
     exec_source_close(x, &c->source);
 }
 

@@ -570,6 +570,23 @@ class Abuse(Living):
             self.assertIsNotNone(found[-1])
         return found
 
+    def test_who_asks_for_the_end_and_is_gone(self):
+        """What was sent is done, also when nobody is left to answer, and when it lies behind something else."""
+        for before in ((WATCH, LIST), (INPUT, INPUT), ()):
+            with self.subTest(before):
+                self.create()
+                starter = next(s["pid"] for s in json.loads(glovebox("ps", "--json").stdout) if s["name"] == self.name)
+                s, _ = self.start_and_wait("sleep 60") if INPUT in before else (self.connect(), 0)
+                os.kill(starter, signal.SIGSTOP)
+                try:
+                    for kind in before:
+                        s.send(self.packet(kind, b"x" * 32768 if kind == INPUT else b""))
+                    s.send(self.packet(END, status=1))
+                    s.close()
+                finally:
+                    os.kill(starter, signal.SIGCONT)
+                self.assertTrue(wait_until(lambda: not self.is_listed()))
+
     def test_any_time_can_be_given(self):
         self.create()
         for value, grace in ((2**63 - 1, 2**64 - 1), (2**62, 0)):
