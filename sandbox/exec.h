@@ -139,7 +139,8 @@ void exec_client_advance(struct execs *x, struct exec_client *c);
 /* False: it is to be dropped. fd is the question's. */
 bool exec_client_take(struct execs *x, struct exec_client *c, const struct exec_message *m, int fd);
 
-/* Who is gone may have asked more before: what is for the sandbox itself (END, LIFETIME) is done. */
+/* Who is gone may have asked more before: what is for the sandbox itself (END, LIFETIME) is done.
+ */
 void exec_client_hear_out(struct execs *x, struct exec_client *c);
 
 /* Whom INPUT and kin are for, or NULL. */
