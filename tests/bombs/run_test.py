@@ -157,10 +157,11 @@ def groups_with(mark):
 
 
 def entries_with(mark, caller):
-    """But for the record of what it looked up and connected to, which stays for a day (glovebox egress)."""
+    """But for the records of what it looked up and connected to (glovebox egress) and of what came of it (glovebox ps -a),
+    which stay for a while."""
     places = [caller.runtime, "/run/glovebox"]
     return [name for place in places for folder, _, names in os.walk(place) for name in names
-            if mark in name and os.path.basename(folder) != "egress"]
+            if mark in name and os.path.basename(folder) not in ("egress", "ended")]
 
 
 def traces(mark, caller, mounts_before):

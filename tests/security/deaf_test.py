@@ -43,7 +43,7 @@ def wanted(name):
 
 
 def command(way, *options):
-    return [GLOVEBOX, "run", "--json", *options, "--mount", f"{PROBES}:/probes:ro", "--env",
+    return [GLOVEBOX, "run", "--rm", "--json", *options, "--mount", f"{PROBES}:/probes:ro", "--env",
             "GLOVEBOX_PROBE_INSIDE=1", "--", "/probes", "--deaf", way]
 
 
