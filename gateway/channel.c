@@ -2,6 +2,7 @@
 #include "gateway/channel.h"
 
 #include "gateway/flows.h"
+#include "gateway/own.h"
 #include "gateway/questions.h"
 #include "gateway/ssh_agent.h"
 #include "gateway/trust.h"
@@ -184,6 +185,7 @@ bool channel_read(void)
             return false;
         if ((size_t)n > sizeof(m) || !gateway_is_valid(&m, (size_t)n))
             gateway_fail("the kernel sent what is no message");
+        own_look();
         take_message(&m);
     }
 }

@@ -123,11 +123,16 @@ static bool take_packet(int flags, bool *ret_is_end)
     return true;
 }
 
-static void on_ready(struct watch *w _unused_, uint32_t events _unused_)
+void own_look(void)
 {
     bool is_end;
     while (take_packet(MSG_DONTWAIT, &is_end))
         ;
+}
+
+static void on_ready(struct watch *w _unused_, uint32_t events _unused_)
+{
+    own_look();
 }
 
 void own_start(void)

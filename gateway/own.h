@@ -8,3 +8,6 @@
 
 /* Behind watch_start(), before the seal. Ends the process when they can't be known. */
 void own_start(void);
+
+/* What has changed by now is known, so that no question is judged by what was before it. */
+void own_look(void);

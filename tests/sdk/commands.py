@@ -179,7 +179,9 @@ async def a_terminal():
         await sandbox.pty.resize(terminal.handle.pid, sdk.e2b.PtySize(rows=40, cols=120))
         await terminal.write(b"stty size\n")
         await terminal.read_until(b"40 120")
-        await terminal.write(b"sleep 1000\n\x03")
+        await terminal.write(b"sh -c 'echo beg''un; exec sleep 1000'\n")
+        await terminal.read_until(b"begun")  # so it is what Ctrl-C is for, and the prompt below is the next one
+        await terminal.write(b"\x03")
         await terminal.read_until(b"^C")
         await terminal.read_until(b"$ ")  # what is typed before it would be thrown away
         await terminal.write(b"echo int$?\n")

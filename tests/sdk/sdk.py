@@ -184,4 +184,6 @@ async def run_all(words):
 
 def main():
     os.environ.setdefault("E2B_VALIDATE_API_KEY", "true")
-    sys.exit(1 if asyncio.run(run_all(sys.argv[2:])) else 0)
+    broken = asyncio.run(run_all(sys.argv[2:]))
+    sys.stdout.flush()
+    os._exit(1 if broken else 0)  # threads of the SDK's own HTTP client abort now and then when Python ends around them
