@@ -137,9 +137,11 @@ class Exec(Living):
         self.assertTrue(terminal.expect(b"/dev/pts/"))
         self.assertTrue(terminal.expect(b"30 90"))
         self.assertTrue(terminal.expect(b"42"))
-        terminal.write(b"sleep 100\n")
-        time.sleep(0.3)
+        terminal.write(b"sh -c 'echo beg''un; exec sleep 100'\n")
+        self.assertTrue(terminal.expect(b"begun"))
+        terminal.output = b""
         terminal.write(b"\x03")
+        self.assertTrue(terminal.expect(b"$ "))  # what is typed before it would be thrown away
         terminal.write(b"echo after-$?\n")
         self.assertTrue(terminal.expect(b"after-130"))
         terminal.write(b"exit 5\n")
