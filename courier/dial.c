@@ -133,6 +133,8 @@ static int try_all(const struct courier *c, const struct dns_addresses *list)
     }
     if (list->count == 0)
         return courier_fail(c, -ENOENT, "%s: no such name, or nobody answers for it", c->url.host);
+    if (tried == 0 && courier_left_ms(c) == 0)
+        return courier_fail(c, -ETIMEDOUT, "%s: its name took %d s", c->url.host, COURIER_S);
     if (tried == 0)
         return courier_fail(c, -EACCES,
                             "%s: its address is not public; the operator may allow it with "

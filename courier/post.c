@@ -41,11 +41,14 @@ static int write_request(struct exchange *x)
     const struct courier *c = x->courier;
     struct http_field fields[FIELDS_MAX];
     size_t count = 0;
-    for (const char *at = c->fields; *at && count < FIELDS_MAX;) {
+    const char *at = c->fields;
+    while (*at && count < FIELDS_MAX) {
         const char *value = at + strlen(at) + 1;
         fields[count++] = (struct http_field){at, value};
         at = value + strlen(value) + 1;
     }
+    if (*at)
+        return courier_fail(c, -E2BIG, "the order has more than %d fields", FIELDS_MAX);
     const struct http_request_head head = {
         .method = "POST",
         .form = HTTP_TARGET_ORIGIN,

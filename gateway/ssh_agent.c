@@ -281,7 +281,7 @@ static const char *check_bind(const struct question *q, const struct ssh_agent_m
     *ret_words = "the server has a key that is not one of \"host_keys\"";
     if (!q->secret)
         return "ssh:host_key";
-    *ret_words = "the server has not signed this session";
+    *ret_words = "the server has not signed it";
     if (m->session.size == 0 || m->session.size > SESSION_MAX_BYTES ||
         !ssh_verify(m->host_key, m->signature, m->session))
         return "ssh:session";

@@ -136,7 +136,8 @@ static void forget(struct waiting *w)
     inbound_total--;
 }
 
-static void fail(struct waiting *w, int error)
+/* error: positive errno, or 0. */
+static void answer(struct waiting *w, int error)
 {
     int32_t number = w->question.number;
     forget(w);
@@ -145,7 +146,7 @@ static void fail(struct waiting *w, int error)
 
 static void on_time_over(struct timer *t)
 {
-    fail(container_of(t, struct waiting, timer), ETIMEDOUT);
+    answer(container_of(t, struct waiting, timer), ETIMEDOUT);
 }
 
 /* fd is taken over in any case. */
@@ -185,7 +186,7 @@ void inbound_admit(struct tcp_socket *listener)
             r = establish(listener, w->question.asker, w->fd, is_local);
             w->fd = HOSTFD_NONE;
         }
-        fail(w, -r);
+        answer(w, -r);
     }
 }
 
@@ -195,7 +196,7 @@ void inbound_refuse(struct tcp_socket *listener)
     list_for_each_safe(w, next, &waitings, link)
     {
         if (w->listener == listener)
-            fail(w, ECONNREFUSED);
+            answer(w, ECONNREFUSED);
     }
 }
 
