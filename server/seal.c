@@ -26,8 +26,6 @@ static int step_landlock(void)
 {
     struct seal_landlock l;
     int r = seal_landlock_begin(&l, 0);
-    if (r == -EOPNOTSUPP)
-        return 0;
     if (r == 0)
         r = seal_landlock_allow(&l, LAUNCH_STATE_FD,
                                 SEAL_READ_FILES | SEAL_LIST | SEAL_WRITE_FILES | SEAL_MAKE_FILES);

@@ -93,6 +93,26 @@ class Start(Case):
             self.expect_refused(glovebox("serve", "--listen", port, "--state", self.path("state")), "Address already in use")
 
 
+# Runs the words behind it where landlock_create_ruleset(2), 444, is ENOSYS, as on a machine without Landlock.
+WITHOUT_LANDLOCK = """
+import ctypes, os, struct, sys
+rows = (0x20, 0, 0, 0), (0x15, 0, 1, 444), (0x06, 0, 0, 0x00050000 | 38), (0x06, 0, 0, 0x7fff0000)
+program = ctypes.create_string_buffer(b"".join(struct.pack("HBBI", *row) for row in rows))
+libc = ctypes.CDLL(None, use_errno=True)
+assert libc.prctl(38, 1, 0, 0, 0) == 0
+assert libc.prctl(22, 2, struct.pack("HxxxxxxQ", len(rows), ctypes.addressof(program)), 0, 0) == 0
+os.execv(sys.argv[1], sys.argv[1:])
+"""
+
+
+class WithoutLandlock(Case):
+    PREFIX = ("python3", "-c", WITHOUT_LANDLOCK)
+
+    def test_it_does_not_start(self):
+        with self.assertRaisesRegex(AssertionError, "landlock: .*; see glovebox doctor"):
+            Server(self.folder, prefix=self.PREFIX)
+
+
 class Jail(Served):
     def test_what_it_gave_up(self):
         """As its kernel tells it; a look from outside, where there is a right to it."""
