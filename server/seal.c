@@ -2,17 +2,13 @@
 #include "server/seal.h"
 
 #include "lib/base/launch.h"
-#include "lib/seal/filter.h"
+#include "lib/seal/jail.h"
 #include "lib/seal/landlock.h"
-#include "lib/seal/privileges.h"
 
 #include <fcntl.h>
 #include <linux/futex.h>
-#include <signal.h>
 #include <sys/mman.h>
-#include <sys/resource.h>
 #include <sys/socket.h>
-#include <sys/syscall.h>
 
 /* chroot(2) for what Landlock does not know of, as reading what a file is. */
 static int step_root(void)
@@ -32,37 +28,12 @@ static int step_landlock(void)
     return r < 0 ? r : seal_landlock_enforce(&l);
 }
 
-struct step {
-    const char *what;
-    int (*run)(void);
-};
-
-static int run_steps(const struct step *steps, size_t count, const char **ret_what)
-{
-    for (size_t i = 0; i < count; i++) {
-        int r = steps[i].run();
-        if (r < 0) {
-            *ret_what = steps[i].what;
-            return r;
-        }
-    }
-    return 0;
-}
-
 int server_enter(const char **ret_what)
 {
-    static const struct step steps[] = {
-        {"root", step_root},
-        {"give up the way to privileges", seal_no_new_privileges},
-        {"landlock", step_landlock},
-        {"drop the capabilities", seal_drop_capabilities},
-    };
-    return run_steps(steps, ARRAY_SIZE(steps), ret_what);
+    static const struct seal_step root = {"root", step_root};
+    int r = seal_run_steps(&root, 1, ret_what);
+    return r < 0 ? r : seal_jail_enter(step_landlock, ret_what);
 }
-
-/* A sanitizer makes calls of its own, and maps terabytes. */
-#ifndef __SANITIZE_ADDRESS__
-#define MEMORY_MAX_BYTES (1ULL << 30) /* of data */
 
 /* In the order of the numbers. */
 static const uint32_t calls[] = {
@@ -120,48 +91,23 @@ static const uint32_t calls[] = {
     SYS_memfd_create,
 };
 
-#define ROW(call, argument, test, width, ...)                           \
-    {                                                                   \
-        SYS_##call, argument, test, (const uint32_t[]){__VA_ARGS__},    \
-            sizeof((uint32_t[]){__VA_ARGS__}) / sizeof(uint32_t), width \
-    }
-#define INT  false
-#define LONG true
-
 static const struct seal_check checks[] = {
-    ROW(futex, 1, SEAL_ANY_OF, INT, FUTEX_WAKE_PRIVATE),
-    ROW(fcntl, 1, SEAL_ANY_OF, INT, F_GETFL, F_SETFL, F_GETFD, F_SETFD, F_GETLK, F_SETLK,
-        F_ADD_SEALS),
-    ROW(mmap, 2, SEAL_NO_OTHERS, LONG, PROT_READ | PROT_WRITE),
-    ROW(prlimit64, 2, SEAL_ANY_OF, LONG, 0),
-    ROW(socketpair, 0, SEAL_ANY_OF, INT, AF_UNIX),
+    SEAL_CHECK(futex, 1, SEAL_ANY_OF, INT, FUTEX_WAKE_PRIVATE),
+    SEAL_CHECK(fcntl, 1, SEAL_ANY_OF, INT, F_GETFL, F_SETFL, F_GETFD, F_SETFD, F_GETLK, F_SETLK,
+               F_ADD_SEALS),
+    SEAL_CHECK(mmap, 2, SEAL_NO_OTHERS, LONG, PROT_READ | PROT_WRITE),
+    SEAL_CHECK(prlimit64, 2, SEAL_ANY_OF, LONG, 0),
+    SEAL_CHECK(socketpair, 0, SEAL_ANY_OF, INT, AF_UNIX),
 };
-
-static int limit_memory(void)
-{
-    const struct rlimit limit = {MEMORY_MAX_BYTES, MEMORY_MAX_BYTES};
-    return setrlimit(RLIMIT_DATA, &limit) < 0 ? -errno : 0;
-}
-
-static int filter_calls(void)
-{
-    static struct sock_filter program[SEAL_FILTER_MAX];
-    int size = seal_filter_build(calls, ARRAY_SIZE(calls), checks, ARRAY_SIZE(checks), program,
-                                 ARRAY_SIZE(program));
-    return size < 0 ? size : seal_filter_install(program, size);
-}
-#endif
 
 int server_seal(const char **ret_what)
 {
-    static const struct step steps[] = {
-        {"limit resources", seal_limit_resources},
-        {"forbid looks into the memory", seal_not_dumpable},
-#ifndef __SANITIZE_ADDRESS__
-        {"limit memory", limit_memory},
-        {"seccomp", filter_calls},
-#endif
+    static const struct seal_jail jail = {
+        .memory_bytes = 1ULL << 30,
+        .calls = calls,
+        .call_count = ARRAY_SIZE(calls),
+        .checks = checks,
+        .check_count = ARRAY_SIZE(checks),
     };
-    seal_deny_write_execute();
-    return run_steps(steps, ARRAY_SIZE(steps), ret_what);
+    return seal_jail_close(&jail, ret_what);
 }

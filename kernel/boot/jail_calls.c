@@ -19,7 +19,6 @@
 #include <sys/resource.h>
 #include <sys/shm.h>
 #include <sys/socket.h>
-#include <sys/syscall.h>
 
 static const uint32_t calls[] = {
 #define HOST_CALL(name) SYS_##name,
@@ -35,13 +34,8 @@ static const uint32_t calls[] = {
  * Call, argument, what is tested, for the reader of docs, and the values. "long" where the host
  * takes all 64 bits of the register.
  */
-#define ROW(call, argument, test, width, text, ...)                     \
-    {                                                                   \
-        SYS_##call, argument, test, (const uint32_t[]){__VA_ARGS__},    \
-            sizeof((uint32_t[]){__VA_ARGS__}) / sizeof(uint32_t), width \
-    }
-#define INT  false
-#define LONG true
+#define ROW(call, argument, test, width, text, ...) \
+    SEAL_CHECK(call, argument, test, width, __VA_ARGS__)
 
 #define OPEN_FLAGS                                                                             \
     (O_ACCMODE | O_CREAT | O_EXCL | O_NOCTTY | O_TRUNC | O_APPEND | O_NONBLOCK | O_DIRECTORY | \

@@ -11,6 +11,7 @@
 #include "lib/base/base.h"
 
 #include <linux/filter.h>
+#include <sys/syscall.h>
 
 enum seal_test {
     SEAL_ANY_OF,    /* the register is one of the values */
@@ -29,6 +30,18 @@ struct seal_check {
      */
     bool is_long;
 };
+
+/*
+ * Of what a constant list of checks is made: the call's name, INT or LONG for what the host
+ * takes, and the values.
+ */
+#define SEAL_CHECK(call, argument, test, width, ...)                           \
+    {                                                                          \
+        SYS_##call, argument, test, (const uint32_t[]){__VA_ARGS__},           \
+            sizeof((uint32_t[]){__VA_ARGS__}) / sizeof(uint32_t), SEAL_##width \
+    }
+#define SEAL_INT  false
+#define SEAL_LONG true
 
 #define SEAL_FILTER_MAX 1024 /* instructions */
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "lib/seal/filter.h"
+#include "lib/seal/jail.h"
 #include "lib/seal/landlock.h"
 #include "lib/seal/report.h"
 #include "tests/harness/harness.h"
@@ -7,8 +8,10 @@
 
 #include <fcntl.h>
 #include <linux/audit.h>
+#include <linux/capability.h>
 #include <signal.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -235,6 +238,106 @@ TEST(what_can_be_made_is_what_was_allowed)
     EXPECT_EQ(symlink("x", "tree/link"), 0);
     EXPECT_ERRNO(mkfifo("tree/pipe", 0600), EACCES);
     EXPECT_ERRNO(rename("tree/b/file", "files/file"), EXDEV);
+}
+
+/* ---- the jail of a process ---- */
+
+static int steps_run;
+
+static int step_works(void)
+{
+    steps_run++;
+    return 0;
+}
+
+static int step_fails(void)
+{
+    steps_run++;
+    return -EXDEV;
+}
+
+TEST(steps_end_with_the_first_that_fails)
+{
+    static const struct seal_step steps[] = {
+        {"one", step_works}, {"two", step_fails}, {"three", step_works}};
+    const char *what = "before";
+    EXPECT_EQ(seal_run_steps(steps, 1, &what), 0);
+    EXPECT_STR(what, "before");
+    EXPECT_EQ(seal_run_steps(steps, 3, &what), -EXDEV);
+    EXPECT_STR(what, "two");
+    EXPECT_EQ(steps_run, 3);
+}
+
+TEST(without_its_landlock_nobody_is_in_the_jail)
+{
+    const char *what = "";
+    EXPECT_EQ(seal_jail_enter(step_fails, &what), -EXDEV);
+    EXPECT_STR(what, "landlock");
+}
+
+static const uint32_t jail_calls[] = {SYS_getppid, SYS_capget, SYS_prctl, SYS_exit_group,
+                                      SYS_prlimit64};
+static const struct seal_check jail_checks[] = {
+    SEAL_CHECK(getppid, 0, SEAL_ANY_OF, LONG, 7),
+};
+
+static bool has_limit(int resource, rlim_t bytes)
+{
+    struct rlimit now;
+    return prlimit(0, (enum __rlimit_resource)resource, NULL, &now) == 0 && now.rlim_cur == bytes &&
+           now.rlim_max == bytes;
+}
+
+/* 0, or which of them does not hold. */
+static int find_gap(void)
+{
+    struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
+    struct __user_cap_data_struct now[2] = {{1, 1, 1}, {1, 1, 1}}, none[2] = {{0}};
+    if (syscall(SYS_capget, &header, now) < 0 || memcmp(now, none, sizeof(now)) != 0)
+        return 1;
+    if (prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) != 1 || prctl(PR_GET_DUMPABLE, 0, 0, 0, 0) != 0)
+        return 2;
+    if (!has_limit(RLIMIT_CORE, 0) || !has_limit(RLIMIT_NPROC, 0))
+        return 3;
+#ifndef __SANITIZE_ADDRESS__
+    if (!has_limit(RLIMIT_DATA, 32 << 20))
+        return 4;
+#endif
+    return 0;
+}
+
+/* How a process ends that makes the call with this argument when it is locked up; or its gap. */
+static int end_of_prisoner(long call, long argument)
+{
+    static const struct seal_jail jail = {
+        .memory_bytes = 32 << 20,
+        .calls = jail_calls,
+        .call_count = ARRAY_SIZE(jail_calls),
+        .checks = jail_checks,
+        .check_count = ARRAY_SIZE(jail_checks),
+    };
+    const char *what;
+    int status = -1;
+    pid_t pid = fork();
+    if (pid == 0) {
+        if (seal_jail_enter(step_works, &what) < 0 || seal_jail_close(&jail, &what) < 0)
+            _exit(99);
+        int gap = find_gap();
+        syscall(call, argument);
+        _exit(gap);
+    }
+    EXPECT_EQ(waitpid(pid, &status, 0), pid);
+    return status;
+}
+
+TEST(who_is_in_the_jail_has_nothing_beside_its_list)
+{
+    EXPECT_EQ(end_of_prisoner(SYS_getppid, 7), 0);
+    /* Where a sanitizer is built in there is no filter. */
+#ifndef __SANITIZE_ADDRESS__
+    EXPECT_EQ(end_of_prisoner(SYS_getppid, 8), SIGSYS);
+    EXPECT_EQ(end_of_prisoner(SYS_gettid, 0), SIGSYS);
+#endif
 }
 
 /* ---- the report ---- */
