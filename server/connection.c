@@ -25,6 +25,7 @@ static struct list all, changed;
 static size_t count, count_max;
 static size_t places_taken; /* by descriptors that others hold for clients */
 static connection_find_fn find_handler;
+static connection_look_again_fn look_again;
 static struct timer sweeper;
 static uint32_t process_number; /* so that ids of requests are not those of an earlier server */
 
@@ -238,6 +239,8 @@ static size_t take_body(struct connection *c, const char *data, size_t size)
 {
     struct http_slice slice;
     size_t taken;
+    if (!is_relay(c) && !look_again(&c->request))
+        return size;
     enum http_progress p = http_body_take(&c->body, data, size, &taken, &slice);
     if (p == HTTP_FAILED) {
         refuse(c, c->body.error);
@@ -573,7 +576,8 @@ static void on_listener(struct watch *w, uint32_t events _unused_)
     }
 }
 
-int connections_start(const int *fds, size_t fd_count, connection_find_fn find)
+int connections_start(const int *fds, size_t fd_count, connection_find_fn find,
+                      connection_look_again_fn again)
 {
     struct rlimit files;
     if (getrandom(&process_number, sizeof(process_number), 0) < 0)
@@ -581,6 +585,7 @@ int connections_start(const int *fds, size_t fd_count, connection_find_fn find)
     list_init(&all);
     list_init(&changed);
     find_handler = find;
+    look_again = again;
     if (fd_count > LISTENERS_MAX)
         return -E2BIG;
     if (getrlimit(RLIMIT_NOFILE, &files) < 0)

@@ -11,8 +11,15 @@
  */
 typedef const struct handler *(*connection_find_fn)(struct request *r);
 
+/*
+ * Whether what was found for the head of r is there still, when some or all of its body has come,
+ * which can be much later; or answers.
+ */
+typedef bool (*connection_look_again_fn)(struct request *r);
+
 /* Begins to accept on listening sockets. 0 or -errno. */
-int connections_start(const int *listeners, size_t count, connection_find_fn find);
+int connections_start(const int *listeners, size_t count, connection_find_fn find,
+                      connection_look_again_fn look_again);
 
 /* What has become possible in this turn is done. Whether there is more at once. */
 bool connections_advance(void);

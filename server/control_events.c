@@ -128,13 +128,6 @@ struct stream {
 static struct list streams = LIST_INIT(streams);
 static size_t stream_count;
 
-/* Who may no longer see is told no more. */
-static const struct key *key_of(const struct stream *s)
-{
-    const struct key *k = keys_get(s->key);
-    return k && (!k->scope.expires_ms || k->scope.expires_ms > server_wall_ms()) ? k : NULL;
-}
-
 static bool send_event(struct stream *s, struct db_query *q)
 {
     struct buf text = BUF_INIT(4 * EVENT_DATA_MAX_BYTES);
@@ -168,9 +161,10 @@ static int send_some(struct stream *s, const struct key *key)
     return r < 0 ? r : count == ROWS_AT_ONCE && request_has_room(s->request);
 }
 
+/* Who may no longer see is told no more. */
 static void go_on(struct stream *s)
 {
-    const struct key *key = key_of(s);
+    const struct key *key = keys_get_valid(s->key);
     int r = 1;
     while (key && r == 1 && request_has_room(s->request))
         r = send_some(s, key);

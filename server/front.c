@@ -81,3 +81,13 @@ const struct handler *front_find(struct request *r)
     }
     return route.kind == ROUTE_CONTROL ? control_find(r) : find_in_box(r, &route);
 }
+
+bool front_look_again(struct request *r)
+{
+    if (r->key && !control_has_key(r))
+        return false;
+    if (!r->box || (r->box = boxes_find(r->box_id, NULL)))
+        return true;
+    fail_no_box(r, r->box_id);
+    return false;
+}

@@ -13,6 +13,7 @@ void request_answer_preflight(struct request *r);
 
 /* For connections_start(). */
 const struct handler *front_find(struct request *r);
+bool front_look_again(struct request *r);
 
 /* control.c: without a sandbox's address. The key has not been looked at. */
 const struct handler *control_find(struct request *r);

@@ -115,12 +115,6 @@ static int64_t count_waiting(const struct hook *h)
     return waiting;
 }
 
-static const struct key *key_of(const struct hook *h)
-{
-    const struct key *k = keys_get(h->key);
-    return k && (!k->scope.expires_ms || k->scope.expires_ms > server_wall_ms()) ? k : NULL;
-}
-
 /* Events behind h->after that it is told of; how many, or negative errno. */
 static int read_events(const struct hook *h, const struct key *key, int64_t numbers[BATCH])
 {
@@ -174,7 +168,7 @@ static int queue(struct hook *h, const struct key *key)
 static void on_events(void)
 {
     for (struct hook *h = hooks_next(NULL); h; h = hooks_next(h)) {
-        const struct key *key = h->is_enabled ? key_of(h) : NULL;
+        const struct key *key = h->is_enabled ? keys_get_valid(h->key) : NULL;
         int r = key ? queue(h, key) : 0;
         if (r < 0)
             server_say("webhook %s: its deliveries can't be noted: %s; they are at the next event",

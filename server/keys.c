@@ -54,6 +54,12 @@ static bool has_expired(const struct key *k)
     return k->scope.expires_ms && k->scope.expires_ms <= server_wall_ms();
 }
 
+struct key *keys_get_valid(int64_t id)
+{
+    struct key *k = keys_get(id);
+    return k && !has_expired(k) ? k : NULL;
+}
+
 /* What is compared is a digest: how long that takes tells nothing of a key. */
 struct key *keys_find(const char *text)
 {
@@ -96,8 +102,8 @@ static int record(struct key *k)
     json_decref(object);
     if (r == 0)
         r = db_run(server.db,
-                   "INSERT INTO keys (digest, shown, created_ms, name, parent, scope) "
-                   "VALUES (?, ?, ?, ?, ?, ?)",
+                   "INSERT INTO keys (id, digest, shown, created_ms, name, parent, scope) "
+                   "VALUES ((SELECT last + 1 FROM key_numbers), ?, ?, ?, ?, ?, ?)",
                    "bsisis", k->digest, sizeof(k->digest), k->shown, k->created_ms, k->name,
                    k->parent ? k->parent->id : (int64_t)0, scope.data);
     buf_done(&scope);
@@ -119,7 +125,8 @@ static int load(struct db_query *q)
     k->created_ms = db_number(q, 3);
     snprintf(k->shown, sizeof(k->shown), "%s", db_text(q, 2));
     snprintf(k->name, sizeof(k->name), "%s", db_text(q, 4));
-    if (db_bytes(q, 1, k->digest, DIGEST_SIZE) != DIGEST_SIZE)
+    /* Whose maker is missing would be an owner's. */
+    if (db_bytes(q, 1, k->digest, DIGEST_SIZE) != DIGEST_SIZE || (db_number(q, 5) && !k->parent))
         return -EUCLEAN;
     json_t *object = json_loads(db_text(q, 6), 0, NULL);
     int r = object ? scope_read(object, &widest, &k->scope, &why) : -EUCLEAN;

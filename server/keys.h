@@ -17,7 +17,7 @@
 
 struct key {
     struct list all;
-    int64_t id;
+    int64_t id; /* given once: never that of a key that was revoked */
     const struct key *parent; /* NULL: an owner's */
     uint8_t digest[DIGEST_SIZE];
     char shown[KEY_SHOWN + 1];
@@ -37,6 +37,7 @@ int keys_start(const char *given, char out[API_KEY_SIZE + 1]);
 /* The valid key with that text, or NULL. It stays until it is revoked. */
 struct key *keys_find(const char *text);
 struct key *keys_get(int64_t id);           /* or NULL */
+struct key *keys_get_valid(int64_t id);     /* likewise; NULL also when it has expired */
 struct key *keys_next(const struct key *k); /* NULL: the first */
 
 /* Whether `below` is k or was made with it, or with a key that was. */

@@ -128,7 +128,7 @@ static void accept_clients(int count)
     int listeners[LAUNCH_LISTENERS_MAX];
     for (int i = 0; i < count; i++)
         listeners[i] = LAUNCH_LISTENER_FD + i;
-    int r = connections_start(listeners, (size_t)count, front_find);
+    int r = connections_start(listeners, (size_t)count, front_find, front_look_again);
     if (r < 0)
         server_fail("start: %s; free memory and try again", strerror(-r));
 }

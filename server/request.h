@@ -35,8 +35,9 @@ struct request {
     const struct handler *handler;
     struct buf body;
     void *state; /* the handler's, to be freed in over() */
-    void *box;   /* struct box: the sandbox it is for, or NULL; only valid until ready() returns */
-    struct key *key; /* of the control plane; likewise */
+    /* In ready() and take(), and looked up anew for each: nobody may keep them. */
+    void *box;       /* struct box: the sandbox it is for, or NULL */
+    struct key *key; /* of the control plane, or NULL */
     /* of them, for the log: */
     int64_t key_id; /* 0: none */
     char box_id[64];

@@ -84,4 +84,12 @@ static const char *const schema_steps[] = {
     "  due_ms INTEGER NOT NULL,"
     "  UNIQUE (webhook, event));"
     "CREATE INDEX deliveries_by_time ON deliveries (webhook, due_ms);",
+
+    /* What a key has done is known by its number: nobody gets that of one that is revoked. */
+    "CREATE TABLE key_numbers (last INTEGER NOT NULL);"
+    "INSERT INTO key_numbers SELECT max("
+    "  ifnull((SELECT max(id) FROM keys), 0), ifnull((SELECT max(key) FROM audit), 0),"
+    "  ifnull((SELECT max(key) FROM events), 0), ifnull((SELECT max(key) FROM webhooks), 0));"
+    "CREATE TRIGGER keys_have_numbers AFTER INSERT ON keys BEGIN"
+    "  UPDATE key_numbers SET last = NEW.id; END;",
 };

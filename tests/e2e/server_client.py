@@ -32,6 +32,31 @@ class Answer:
         return f"{self.status} {self.body[:500]!r}"
 
 
+class HalfAsked:
+    """A request whose head has come, and is being looked at, and whose body has not."""
+
+    def __init__(self, port, method, path, size, fields):
+        self.socket = socket.create_connection(("127.0.0.1", port), LIMIT)
+        head = "".join(f"{name}: {value}\r\n" for name, value in fields.items())
+        self.socket.sendall(f"{method} {path} HTTP/1.1\r\nHost: localhost\r\nContent-Length: {size}\r\n"
+                            f"Expect: 100-continue\r\n{head}\r\n".encode())
+        said = self.socket.recv(4096)
+        if not said.startswith(b"HTTP/1.1 100 "):
+            raise AssertionError(f"no 100: {said}")
+
+    def finish(self, body):
+        self.socket.sendall(body)
+        answer = http.client.HTTPResponse(self.socket)
+        answer.begin()
+        return Answer(answer.status, dict(answer.getheaders()), answer.read())
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.socket.close()
+
+
 class Client:
     """One request after another, each over a connection of its own. tls: an SSLContext, or None."""
 

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Port 49983 of a sandbox, byte for byte: streams with a time of their own, slow readers, messages that are none."""
+import contextlib
 import json
 import os
 import socket
@@ -11,7 +12,7 @@ import time
 
 sys.dont_write_bytecode = True
 from cases import LIMIT, main, wait_until  # noqa: E402
-from server_client import Served  # noqa: E402
+from server_client import HalfAsked, Served  # noqa: E402
 
 DEADLINE = "deadline_exceeded"
 
@@ -146,6 +147,29 @@ class Ends(Served):
             with self.assertRaises(ConnectionResetError):
                 while s.recv(65536):
                     pass
+
+    def test_while_a_request_is_under_way(self):
+        """Whose sandbox was looked up for its head, and is gone when its body is whole."""
+        message = json.dumps({"process": {"cmd": "/bin/true"}}).encode()
+        asked = [(49983, "/process.Process/Start", {"Content-Type": "application/connect+json"},
+                  b"\0" + struct.pack(">I", len(message)) + message),
+                 (49983, "/process.Process/List", {}, b"{}"),
+                 (49983, "/filesystem.Filesystem/Stat", {}, b'{"path":"/"}'),
+                 (49983, "/filesystem.Filesystem/CreateWatcher", {}, b'{"path":"/tmp"}'),
+                 (49983, "/files?path=a", {"Content-Type": "application/octet-stream"}, b"abc"),
+                 (49999, "/execute", {}, b'{"code":"1"}'),
+                 (49999, "/contexts", {}, b"{}")]
+        box = self.client.create()
+        with contextlib.ExitStack() as stack:
+            halves = [(path, body, stack.enter_context(HalfAsked(self.server.port, "POST", path, len(body),
+                                                                {**box.fields(port), **fields})))
+                      for port, path, fields, body in asked]
+            box.kill()
+            self.assertTrue(wait_until(lambda: b"lifecycle.killed" in self.client.ask("GET", f"/events/sandboxes/{box.name}").body))
+            for path, body, half in halves:
+                with self.subTest(path):
+                    answer = half.finish(body)
+                    self.assertEqual((answer.status, answer.json()["message"]), (502, "The sandbox was not found"))
 
     def test_of_a_body_that_is_too_much_are_seen(self):
         """Whoever goes on sending gets the answer, and no reset in place of it."""

@@ -7,7 +7,7 @@ import time
 
 sys.dont_write_bytecode = True
 from cases import main, wait_until  # noqa: E402
-from server_client import Served  # noqa: E402
+from server_client import HalfAsked, Served  # noqa: E402
 
 
 class Keys(Served):
@@ -126,6 +126,32 @@ class Keys(Served):
         self.server.start()
         self.expect_status(below.ask("GET", "/v2/sandboxes"), 401)
         self.assertEqual(self.names(self.client), {box.name})
+
+    def test_revoked_while_it_asks(self):
+        """Between the head of a request, which its key was looked up for, and the end of its body."""
+        client = self.make(name="gone")
+        body = b'{"templateID":"base"}'
+        with HalfAsked(self.server.port, "POST", "/v2/sandboxes", len(body), {"X-API-Key": client.key}) as slow:
+            self.expect_status(self.client.ask("DELETE", f"/api-keys/{self.id_of('gone')}"), 204)
+            self.assertEqual(slow.finish(body).status, 401)
+        self.assertEqual(self.names(self.client), set())
+
+    def test_numbers_are_given_once(self):
+        """What was done with a key that is no more is not told to who gets the next one."""
+        for gap in ("running", "stopped"):
+            with self.subTest(gap):
+                first = self.make(name="first", manageKeys=True)
+                box = first.create()
+                number = self.id_of("first")
+                self.expect_status(self.client.ask("DELETE", f"/api-keys/{number}"), 204)
+                if gap == "stopped":
+                    self.server.stop()
+                    self.server.start()
+                second = self.make(name="second", manageKeys=True)
+                self.assertGreater(int(self.id_of("second")), int(number))
+                self.assertNotIn(box.name.encode(), second.ask("GET", "/audit").body)
+                self.assertIn(box.name.encode(), self.client.ask("GET", "/audit").body)
+                self.expect_status(self.client.ask("DELETE", f"/api-keys/{self.id_of('second')}"), 204)
 
     def test_they_survive(self):
         client = self.make(name="kept", sandboxes=1, egress="none", readOnly=False)
