@@ -425,31 +425,47 @@ static uint64_t read_number(const char *folder, const char *file, const char *wo
     return strtoull(at + size, NULL, 10);
 }
 
-int cgroup_read_memory(const struct cgroup *c, struct cgroup_memory *ret)
+static const struct cgroup_group *memory_group(const struct cgroup *c)
 {
     for (size_t i = 0; i < c->count; i++) {
         const struct cgroup_group *g = &c->groups[i];
-        if (!g->is_made || !(g->controllers & 1U << CGROUP_MEMORY))
-            continue;
-        if (g->version == 1)
-            *ret = (struct cgroup_memory){
-                .used_bytes = read_number(g->path, "memory.usage_in_bytes", NULL),
-                .peak_bytes = read_number(g->path, "memory.max_usage_in_bytes", NULL),
-                .cache_bytes = read_number(g->path, "memory.stat", "total_cache"),
-                .oom_kills = read_number(g->path, "memory.oom_control", "oom_kill"),
-                .limit_hits = read_number(g->path, "memory.failcnt", NULL),
-            };
-        else
-            *ret = (struct cgroup_memory){
-                .used_bytes = read_number(g->path, "memory.current", NULL),
-                .peak_bytes = read_number(g->path, "memory.peak", NULL),
-                .cache_bytes = read_number(g->path, "memory.stat", "file"),
-                .oom_kills = read_number(g->path, "memory.events", "oom_kill"),
-                .limit_hits = read_number(g->path, "memory.events", "max"),
-            };
-        return 0;
+        if (g->is_made && g->controllers & 1U << CGROUP_MEMORY)
+            return g;
     }
-    return -ENOENT;
+    return NULL;
+}
+
+int cgroup_read_memory(const struct cgroup *c, struct cgroup_memory *ret)
+{
+    struct cgroup_memory m = {0};
+    const struct cgroup_group *g = memory_group(c);
+    int r = cgroup_read_memory_peak(c, &m);
+    if (r < 0)
+        return r;
+    if (g->version == 1) {
+        m.used_bytes = read_number(g->path, "memory.usage_in_bytes", NULL);
+        m.cache_bytes = read_number(g->path, "memory.stat", "total_cache");
+        m.limit_hits = read_number(g->path, "memory.failcnt", NULL);
+    } else {
+        m.used_bytes = read_number(g->path, "memory.current", NULL);
+        m.cache_bytes = read_number(g->path, "memory.stat", "file");
+        m.limit_hits = read_number(g->path, "memory.events", "max");
+    }
+    *ret = m;
+    return 0;
+}
+
+int cgroup_read_memory_peak(const struct cgroup *c, struct cgroup_memory *ret)
+{
+    const struct cgroup_group *g = memory_group(c);
+    if (!g)
+        return -ENOENT;
+    bool is_first = g->version == 1;
+    ret->peak_bytes =
+        read_number(g->path, is_first ? "memory.max_usage_in_bytes" : "memory.peak", NULL);
+    ret->oom_kills =
+        read_number(g->path, is_first ? "memory.oom_control" : "memory.events", "oom_kill");
+    return 0;
 }
 
 static bool remove_path(const char *path, int tries)

@@ -77,6 +77,10 @@ struct cgroup_memory {
 /* 0, or negative errno when memory is in no group of ours. */
 int cgroup_read_memory(const struct cgroup *c, struct cgroup_memory *ret);
 
+/* Sets peak_bytes and oom_kills alone, which the machine has at hand. 0 or negative errno as above.
+ */
+int cgroup_read_memory_peak(const struct cgroup *c, struct cgroup_memory *ret);
+
 /* Removes the groups. False when one is still there; it then has processes. */
 bool cgroup_remove(struct cgroup *c);
 

@@ -8,26 +8,46 @@
 #include <stdio.h>
 #include <sys/stat.h>
 
+/* One more will come. */
 static void sweep(int folder)
 {
     struct kept_entries all;
     if (kept_list(folder, NULL, &all) < 0)
         return;
-    size_t surplus = kept_count_surplus(&all, ENDED_KEPT_MAX, ENDED_KEPT_S);
+    size_t surplus = kept_count_surplus(&all, ENDED_KEPT_MAX - 1, ENDED_KEPT_S);
     /* Hundreds that end at once are all new, and must not fill the folder either. */
-    if (all.count > 2 * ENDED_KEPT_MAX)
-        surplus = MAX(surplus, all.count - 2 * ENDED_KEPT_MAX);
+    if (all.count >= 2 * ENDED_KEPT_MAX)
+        surplus = MAX(surplus, all.count + 1 - 2 * ENDED_KEPT_MAX);
     for (size_t i = 0; i < surplus; i++)
         kept_remove(folder, all.items[i].file);
     free(all.items);
 }
 
-int ended_keep(int runtime, const char *name, const struct record *r, const struct buf *output)
+void ended_make_room(struct ended_room *room, int runtime)
+{
+    if (room->folder >= 0)
+        return;
+    room->folder = kept_open_folder(runtime, ENDED_FOLDER, true);
+    if (room->folder < 0)
+        return;
+    room->file = kept_make_unnamed(room->folder);
+    sweep(room->folder);
+}
+
+void ended_leave_room(struct ended_room *room)
+{
+    base_closep(&room->file);
+    base_closep(&room->folder);
+    *room = ENDED_NO_ROOM;
+}
+
+int ended_keep(struct ended_room *room, int runtime, const char *name, const struct record *r,
+               const struct buf *output)
 {
     struct buf text = BUF_INIT(RECORD_MAX_BYTES + 1 + ENDED_OUTPUT_MAX_BYTES);
-    _cleanup_close_ int folder = kept_open_folder(runtime, ENDED_FOLDER, true);
-    if (folder < 0)
-        return folder;
+    ended_make_room(room, runtime);
+    if (room->folder < 0)
+        return room->folder;
     record_write(r, &text);
     record_write_started(r, &text);
     record_write_seal(r, &text);
@@ -35,9 +55,9 @@ int ended_keep(int runtime, const char *name, const struct record *r, const stru
     buf_append(&text, "", 1);
     if (output && output->size > 0 && !output->failed)
         buf_append(&text, output->data, output->size);
-    int error = text.failed ? -ENOMEM : kept_keep(folder, name, &text);
+    int error = text.failed ? -ENOMEM : kept_keep(room->folder, room->file, name, &text);
     buf_done(&text);
-    sweep(folder);
+    ended_leave_room(room);
     return error;
 }
 
@@ -138,6 +158,8 @@ int ended_keep_killed(int runtime, const char *name, const char *text)
     snprintf(end->cause, sizeof(end->cause), "%s", sandbox_cause_name(SANDBOX_HOST_FAILURE));
     snprintf(end->words, sizeof(end->words),
              "its starter, process %d, was killed, and the sandbox with it", record->starter);
-    int r = ended_keep(runtime, name, record, NULL);
+    struct ended_room room = ENDED_NO_ROOM;
+    int r = ended_keep(&room, runtime, name, record, NULL);
+    ended_leave_room(&room);
     return r < 0 ? r : 1;
 }

@@ -22,9 +22,22 @@
 #define ENDED_KEPT_S           (7 * 24 * 3600)
 #define ENDED_OUTPUT_MAX_BYTES (64u * 1024)
 
-/* runtime: the user's runtime folder. output: of its programs, or empty. r->end is set. 0 or
- * negative errno. */
-int ended_keep(int runtime, const char *name, const struct record *r, const struct buf *output);
+/* For one record: what takes a disk its time is done before anybody waits for it. */
+struct ended_room {
+    int folder, file; /* the file has no name yet */
+};
+
+#define ENDED_NO_ROOM ((struct ended_room){-1, -1})
+
+/* runtime: the user's runtime folder. Once for a room; what can't be made now is made when it is
+ * needed, and the error told then. */
+void ended_make_room(struct ended_room *room, int runtime);
+void ended_leave_room(struct ended_room *room);
+
+/* Uses up the room, or makes one. output: of its programs, or empty. r->end is set. 0 or negative
+ * errno. */
+int ended_keep(struct ended_room *room, int runtime, const char *name, const struct record *r,
+               const struct buf *output);
 
 /* Of one whose starter was killed. text: its record, as it was found. 1; 0: it was kept before
  * or is not to be; or negative errno. */

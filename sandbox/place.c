@@ -2,8 +2,6 @@
 #include "sandbox/place.h"
 
 #include "lib/text/shown.h"
-#include "sandbox/ended.h"
-
 #include <stdio.h>
 #include <time.h>
 
@@ -48,7 +46,7 @@ static void plan_groups(struct place *p)
 
 int place_take(struct place *p, const struct sandbox_spec *spec, struct sandbox_error *e)
 {
-    *p = (struct place){.record = {.limits = spec->limits}};
+    *p = (struct place){.record = {.limits = spec->limits}, .room = ENDED_NO_ROOM};
     int r = registry_open(&p->registry, e);
     if (r == 0)
         r = registry_enter(&p->registry, spec->name, &spec->limits, e);
@@ -114,10 +112,16 @@ bool place_ran_out_of_memory(struct place *p, bool *ret_at_limit)
 void place_measure(const struct place *p, uint64_t *ret_peak_bytes, uint64_t *ret_kills)
 {
     struct cgroup_memory m;
-    if (cgroup_read_memory(&p->record.cgroup, &m) < 0)
+    if (cgroup_read_memory_peak(&p->record.cgroup, &m) < 0)
         return;
     *ret_peak_bytes = m.peak_bytes;
     *ret_kills = m.oom_kills;
+}
+
+void place_expect_end(struct place *p)
+{
+    if (!p->record.is_forgotten)
+        ended_make_room(&p->room, p->registry.folder);
 }
 
 int place_keep(struct place *p, const struct sandbox_outcome *o, const struct buf *output)
@@ -142,11 +146,12 @@ int place_keep(struct place *p, const struct sandbox_outcome *o, const struct bu
     snprintf(end->words, sizeof(end->words), "%s", o->words);
     text_line(o->message.text, strlen(o->message.text), end->message, sizeof(end->message));
     snprintf(end->report, sizeof(end->report), "%s", o->report);
-    return ended_keep(p->registry.folder, p->registry.name, &p->record, output);
+    return ended_keep(&p->room, p->registry.folder, p->registry.name, &p->record, output);
 }
 
 void place_leave(struct place *p)
 {
+    ended_leave_room(&p->room);
     /* What could not be removed stays written down for the next one to sweep. */
     if (cgroup_remove(&p->record.cgroup))
         registry_leave(&p->registry);

@@ -4,13 +4,15 @@
  * that hold it to its limits. Everything is written down before it is made, so that it is found
  * when this process is killed.
  *
- *   place_take()      entered, counted, groups made
- *   place_started()   its kernel process runs
- *   place_keep()      what came of it is known
- *   place_leave()     nothing is left
+ *   place_take()        entered, counted, groups made
+ *   place_started()     its kernel process runs
+ *   place_expect_end()  its programs have come to their end, or will
+ *   place_keep()        what came of it is known
+ *   place_leave()       nothing is left
  */
 #pragma once
 
+#include "sandbox/ended.h"
 #include "sandbox/outcome.h"
 #include "sandbox/record.h"
 #include "sandbox/registry.h"
@@ -21,6 +23,7 @@ struct place {
     struct record record;
     uint64_t oom_kills_seen; /* that an end has been explained by */
     bool is_seal_noted;
+    struct ended_room room;
 };
 
 /*
@@ -55,6 +58,9 @@ bool place_ran_out_of_memory(struct place *p, bool *ret_at_limit);
  * Untouched when no group knows.
  */
 void place_measure(const struct place *p, uint64_t *ret_peak_bytes, uint64_t *ret_kills);
+
+/* Makes room for what will have come of it, while the machine takes its processes apart. */
+void place_expect_end(struct place *p);
 
 /*
  * Keeps what came of it, and its output (ended.h), unless nothing is to be kept: when all is over,

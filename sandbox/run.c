@@ -294,6 +294,7 @@ void run_start_leaving(struct run *r)
     sandbox_send(r->sandbox, CONTROL_KILL, 0);
     /* A disk takes its time for that, and so does the kernel process to end. */
     store_remove_empty(&r->sandbox->store);
+    place_expect_end(&r->place);
 }
 
 /* A reader that went away is the program's business: it gets SIGPIPE or EPIPE when it writes on. */
@@ -660,9 +661,7 @@ static int run_started(struct run *r)
 static int start(struct run *r, struct sandbox_error *e)
 {
     struct sandbox_outcome *o = r->outcome;
-    int error = decisions_open(&r->decisions, &r->place.registry, e);
-    if (error == 0)
-        error = scrubber_new(r->spec, &r->scrubber, e);
+    int error = scrubber_new(r->spec, &r->scrubber, e);
     if (error == 0)
         error = ports_publish(&r->ports, r->spec, e);
     if (error == 0)
@@ -676,6 +675,9 @@ static int start(struct run *r, struct sandbox_error *e)
                  r->spec->policy_words);
         error = place_started(&r->place, r->sandbox->pid, e);
     }
+    /* What follows takes disks their time, as the kernel process takes its own meanwhile. */
+    if (error == 0)
+        error = decisions_open(&r->decisions, &r->place.registry, e);
     if (error == 0) {
         decisions_sweep(&r->decisions);
         r->updates.scrubber = r->scrubber;

@@ -210,6 +210,7 @@ TEST(what_can_not_be_set_is_watched)
     EXPECT_EQ(access("memory/box", F_OK), -1);
     struct cgroup_memory m;
     EXPECT_EQ(cgroup_read_memory(&group, &m), -ENOENT);
+    EXPECT_EQ(cgroup_read_memory_peak(&group, &m), -ENOENT);
     EXPECT_TRUE(cgroup_remove(&group));
 }
 

@@ -29,13 +29,20 @@ static struct record ended_record(int64_t created_ns)
     return r;
 }
 
+static int keep_record(int folder, const char *name, const struct record *r,
+                       const struct buf *output)
+{
+    struct ended_room room = ENDED_NO_ROOM;
+    return ended_keep(&room, folder, name, r, output);
+}
+
 static void keep(int folder, const char *name, int64_t created_ns)
 {
     const struct record r = ended_record(created_ns);
     int64_t before = kept_now_ms();
     while (kept_now_ms() == before) /* another millisecond, another number */
         ;
-    EXPECT_EQ(ended_keep(folder, name, &r, NULL), 0);
+    EXPECT_EQ(keep_record(folder, name, &r, NULL), 0);
 }
 
 struct seen {
@@ -54,6 +61,13 @@ static bool see(void *userdata, const char *name, const struct record *r, const 
     return true;
 }
 
+static size_t count_ended(int folder)
+{
+    struct seen s = {0};
+    EXPECT_EQ(ended_list(folder, NULL, see, &s), 0);
+    return s.count;
+}
+
 /* A file of that age and content. */
 static void put(const char *file, const char *text)
 {
@@ -64,6 +78,37 @@ static void put(const char *file, const char *text)
     close(fd);
 }
 
+TEST(room_is_nothing_yet)
+{
+    int folder = runtime();
+    const struct record r = ended_record(1000);
+    struct ended_room room = ENDED_NO_ROOM, unused = ENDED_NO_ROOM;
+    ended_make_room(&room, folder);
+    ended_make_room(&unused, folder);
+    EXPECT_GE(room.file, 0);
+    EXPECT_EQ(count_ended(folder), 0);
+    ASSERT_EQ(ended_keep(&room, folder, "one", &r, NULL), 0);
+    EXPECT_EQ(count_ended(folder), 1);
+    EXPECT_EQ(room.folder, -1);
+    ended_leave_room(&unused);
+    EXPECT_EQ(count_ended(folder), 1);
+    close(folder);
+}
+
+TEST(room_that_can_not_be_made_is_told_when_it_is_needed)
+{
+    int folder = runtime();
+    const struct record r = ended_record(1000);
+    struct ended_room room = ENDED_NO_ROOM;
+    ASSERT_EQ(close(openat(folder, "ended", O_WRONLY | O_CREAT | O_EXCL, 0600)), 0);
+    ended_make_room(&room, folder);
+    EXPECT_EQ(ended_keep(&room, folder, "one", &r, NULL), -ENOTDIR);
+    ASSERT_EQ(unlinkat(folder, "ended", 0), 0);
+    EXPECT_EQ(ended_keep(&room, folder, "one", &r, NULL), 0);
+    EXPECT_EQ(count_ended(folder), 1);
+    close(folder);
+}
+
 TEST(what_was_kept_comes_back)
 {
     int folder = runtime();
@@ -71,7 +116,7 @@ TEST(what_was_kept_comes_back)
     struct buf output = BUF_INIT(100);
     snprintf(r.end.message, sizeof(r.end.message), "a line\nand\x1b[2J another");
     buf_append_str(&output, "said");
-    ASSERT_EQ(ended_keep(folder, "one", &r, &output), 0);
+    ASSERT_EQ(keep_record(folder, "one", &r, &output), 0);
     ASSERT_EQ(ended_read(folder, "one", 0, &back), 0);
     EXPECT_EQ(back.created_ns, 1000);
     EXPECT_EQ(back.end.ended_ns, 1005);
