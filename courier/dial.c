@@ -3,87 +3,57 @@
 
 #include "lib/dns/dns.h"
 #include "lib/policy/floor.h"
+#include "lib/resolver/resolver.h"
 
-#include <ares.h>
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <poll.h>
 #include <stdio.h>
 #include <sys/socket.h>
 
-#define ASK_TIMEOUT_MS 2000 /* of the first try; c-ares doubles it */
-#define ASK_TRIES      2
-#define EDNS_BYTES     1232
-#define DNS_CLASS_IN   1
-#define SMTP_PORT      25
+#define ASK_TRIES 2
+#define SMTP_PORT 25
 
-static ares_channel channel;
+static struct resolver *resolver;
 
 int dial_start(const struct courier *c)
 {
-    char lookups[] = "b"; /* name servers alone: /etc/hosts is for this machine's own programs */
-    struct ares_options options = {
-        .flags = ARES_FLAG_NOSEARCH | ARES_FLAG_NOALIASES | ARES_FLAG_EDNS,
-        .ednspsz = EDNS_BYTES,
-        .timeout = ASK_TIMEOUT_MS,
-        .tries = ASK_TRIES,
-        .lookups = lookups,
-    };
-    const int set =
-        ARES_OPT_FLAGS | ARES_OPT_TIMEOUTMS | ARES_OPT_TRIES | ARES_OPT_LOOKUPS | ARES_OPT_EDNSPSZ;
-    int r = ares_library_init(ARES_LIB_INIT_ALL);
-    if (r == ARES_SUCCESS)
-        r = ares_init_options(&channel, &options, set);
-    return r == ARES_SUCCESS ? 0 : courier_fail(c, -EIO, "names: %s", ares_strerror(r));
+    const char *why;
+    int r = resolver_new(&resolver, NULL, 0, ASK_TRIES, &why);
+    return r < 0 ? courier_fail(c, r, "names: %s", why) : 0;
 }
 
 /* ---- names ---- */
 
 struct question {
+    struct resolver_question question;
     const char *name;
     uint16_t type;
     bool is_over;
     struct dns_addresses found;
 };
 
-static void on_reply(void *argument, int status _unused_, int timeouts _unused_,
-                     unsigned char *reply, int size)
+static void on_reply(struct resolver_question *question, const uint8_t *reply, size_t size)
 {
-    struct question *q = argument;
+    struct question *q = container_of(question, struct question, question);
     q->is_over = true;
-    if (!reply || size <= 0 ||
-        dns_addresses_parse(reply, (size_t)size, q->name, q->type, &q->found) < 0)
+    if (!reply || dns_addresses_parse(reply, size, q->name, q->type, &q->found) < 0)
         q->found = (struct dns_addresses){0};
-}
-
-static void wait_for(const struct courier *c, const struct question *q)
-{
-    while (!q->is_over && courier_left_ms(c) > 0) {
-        ares_socket_t sockets[ARES_GETSOCK_MAXNUM];
-        struct pollfd p[ARES_GETSOCK_MAXNUM];
-        nfds_t count = 0;
-        int bits = ares_getsock(channel, sockets, ARES_GETSOCK_MAXNUM);
-        for (int i = 0; i < ARES_GETSOCK_MAXNUM; i++)
-            if (ARES_GETSOCK_READABLE(bits, i) || ARES_GETSOCK_WRITABLE(bits, i))
-                p[count++] = (struct pollfd){
-                    .fd = sockets[i],
-                    .events = (short)((ARES_GETSOCK_READABLE(bits, i) ? POLLIN : 0) |
-                                      (ARES_GETSOCK_WRITABLE(bits, i) ? POLLOUT : 0))};
-        poll(p, count, MIN(courier_left_ms(c), 100));
-        for (nfds_t i = 0; i < count; i++)
-            ares_process_fd(channel,
-                            p[i].revents & (POLLIN | POLLERR | POLLHUP) ? p[i].fd : ARES_SOCKET_BAD,
-                            p[i].revents & POLLOUT ? p[i].fd : ARES_SOCKET_BAD);
-        ares_process_fd(channel, ARES_SOCKET_BAD, ARES_SOCKET_BAD); /* what is late */
-    }
 }
 
 static void ask(const struct courier *c, struct question *q)
 {
-    ares_query(channel, q->name, DNS_CLASS_IN, q->type, on_reply, q);
-    wait_for(c, q);
+    resolver_ask(resolver, q->name, q->type, &q->question);
+    while (!q->is_over && courier_left_ms(c) > 0) {
+        struct pollfd p[RESOLVER_SOCKETS_MAX];
+        size_t count = resolver_fill_poll(resolver, p);
+        int left = courier_left_ms(c), wait = resolver_wait_ms(resolver);
+        if (poll(p, count, wait < 0 ? left : MIN(left, wait)) < 0)
+            count = 0;
+        resolver_step(resolver, p, count);
+    }
     if (!q->is_over)
-        ares_cancel(channel);
+        resolver_cancel(resolver);
 }
 
 /* ---- addresses ---- */
@@ -164,8 +134,8 @@ static bool read_literal(const char *host, struct dns_addresses *ret)
 int dial(const struct courier *c)
 {
     struct dns_addresses all;
-    struct question v4 = {.name = c->url.host, .type = DNS_TYPE_A},
-                    v6 = {.name = c->url.host, .type = DNS_TYPE_AAAA};
+    struct question v4 = {{on_reply}, .name = c->url.host, .type = DNS_TYPE_A},
+                    v6 = {{on_reply}, .name = c->url.host, .type = DNS_TYPE_AAAA};
     if (c->url.port == SMTP_PORT)
         return courier_fail(c, -EACCES, "port 25 is not for messages of this kind");
     if (read_literal(c->url.host, &all))
@@ -174,6 +144,6 @@ int dial(const struct courier *c)
     ask(c, &v6);
     for (size_t i = 0; i < v6.found.count && v4.found.count < ARRAY_SIZE(v4.found.list); i++)
         v4.found.list[v4.found.count++] = v6.found.list[i];
-    ares_destroy(channel);
+    resolver_free(TAKE_PTR(resolver));
     return try_all(c, &v4.found);
 }

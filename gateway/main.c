@@ -188,7 +188,7 @@ static int earlier(int a, int b)
 
 static void run(void)
 {
-    struct pollfd p[2 + CONTROL_SOCKETS_MAX + NAMES_SOCKETS_MAX] = {
+    struct pollfd p[2 + CONTROL_SOCKETS_MAX + RESOLVER_SOCKETS_MAX] = {
         {.fd = GATEWAY_CHANNEL_FD, .events = POLLIN}, {.fd = watch_fd(), .events = POLLIN}};
     for (;;) {
         struct pollfd *control = p + 2;

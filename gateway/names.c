@@ -4,20 +4,16 @@
 #include "gateway/kept.h"
 #include "lib/base/list.h"
 
-#include <ares.h>
 #include <limits.h>
-#include <netdb.h>
 #include <stdio.h>
-#include <sys/time.h>
 
-#define ASK_TIMEOUT_MS 2000 /* of the first try; c-ares doubles it */
-#define ASK_TRIES      3
+#define ASK_TRIES 3
 /* For the family that matters less: "Resolution Delay" of RFC 8305, 3. */
 #define OTHER_FAMILY_MS 50
-#define EDNS_BYTES      1232 /* of an answer over UDP: what no network cuts into fragments */
 
 struct lookup {
-    struct list link;    /* of the hurried */
+    struct list link; /* of the hurried */
+    struct resolver_question v4, v6;
     lookup_done_fn done; /* NULL: called, or cancelled */
     void *context;
     bool is_at_once; /* names_look_up() has not returned */
@@ -35,55 +31,20 @@ struct told {
     char name[POLICY_NAME_MAX_BYTES + 1];
 };
 
-static ares_channel channel;
+static struct resolver *resolver;
 static struct list hurried = {&hurried, &hurried}; /* look-ups: the first to end first */
 static struct list told = {&told, &told};          /* the latest last */
 static size_t told_count;
 
-static int set_servers(const struct policy_dns *dns)
-{
-    struct ares_addr_node nodes[8] = {{0}};
-    size_t count = MIN(dns->resolver_count, ARRAY_SIZE(nodes));
-    for (size_t i = 0; i < count; i++) {
-        const struct in6_addr *a = &dns->resolvers[i];
-        bool is_v4 = IN6_IS_ADDR_V4MAPPED(a);
-        nodes[i].family = is_v4 ? AF_INET : AF_INET6;
-        nodes[i].next = i + 1 < count ? &nodes[i + 1] : NULL;
-        if (is_v4)
-            memcpy(&nodes[i].addr.addr4, a->s6_addr + 12, 4);
-        else
-            memcpy(&nodes[i].addr.addr6, a, sizeof(*a));
-    }
-    return count ? ares_set_servers(channel, nodes) : ARES_SUCCESS;
-}
-
 int names_start(const char **ret_why)
 {
-    char lookups[] = "b"; /* name servers alone */
-    struct ares_options options = {
-        .flags = ARES_FLAG_NOSEARCH | ARES_FLAG_NOALIASES | ARES_FLAG_EDNS,
-        .ednspsz = EDNS_BYTES,
-        .timeout = ASK_TIMEOUT_MS,
-        .tries = ASK_TRIES,
-        .lookups = lookups,
-    };
-    const int set =
-        ARES_OPT_FLAGS | ARES_OPT_TIMEOUTMS | ARES_OPT_TRIES | ARES_OPT_LOOKUPS | ARES_OPT_EDNSPSZ;
-    int r = ares_library_init(ARES_LIB_INIT_ALL);
-    if (r == ARES_SUCCESS)
-        r = ares_init_options(&channel, &options, set);
-    if (r == ARES_SUCCESS)
-        r = set_servers(&gateway.document->dns);
-    if (r == ARES_SUCCESS)
-        return 0;
-    *ret_why = ares_strerror(r);
-    return -EIO;
+    const struct policy_dns *dns = &gateway.document->dns;
+    return resolver_new(&resolver, dns->resolvers, dns->resolver_count, ASK_TRIES, ret_why);
 }
 
 void names_end(void)
 {
-    ares_destroy(channel);
-    ares_library_cleanup();
+    resolver_free(TAKE_PTR(resolver));
 }
 
 /* ---- look-ups ---- */
@@ -110,11 +71,11 @@ static void add(struct lookup *l, const struct dns_addresses *more)
     l->is_answered = true;
 }
 
-static void take(struct lookup *l, unsigned family, const unsigned char *reply, int size)
+static void take(struct lookup *l, unsigned family, const uint8_t *reply, size_t size)
 {
     struct dns_addresses found;
     uint16_t type = family == NAMES_V6 ? DNS_TYPE_AAAA : DNS_TYPE_A;
-    if (dns_addresses_parse(reply, (size_t)size, l->name, type, &found) < 0)
+    if (dns_addresses_parse(reply, size, l->name, type, &found) < 0)
         return;
     add(l, &found);
     if (family == l->first && found.count > 0) {
@@ -124,18 +85,10 @@ static void take(struct lookup *l, unsigned family, const unsigned char *reply, 
     }
 }
 
-/* Whether c-ares has taken a message from the server for an answer to what was asked. */
-static bool is_reply(int status, const unsigned char *reply, int size)
-{
-    return reply && size > 0 &&
-           (status == ARES_SUCCESS || status == ARES_ENOTFOUND || status == ARES_ENODATA);
-}
-
-static void on_reply(struct lookup *l, unsigned family, int status, const unsigned char *reply,
-                     int size)
+static void on_reply(struct lookup *l, unsigned family, const uint8_t *reply, size_t size)
 {
     l->open &= ~family;
-    if (l->done && is_reply(status, reply, size))
+    if (l->done && reply)
         take(l, family, reply, size);
     if (l->open == 0 && l->done)
         finish(l);
@@ -143,14 +96,14 @@ static void on_reply(struct lookup *l, unsigned family, int status, const unsign
         free(l);
 }
 
-static void on_v4(void *arg, int status, int timeouts, unsigned char *reply, int size)
+static void on_v4(struct resolver_question *q, const uint8_t *reply, size_t size)
 {
-    on_reply(arg, NAMES_V4, status, reply, size);
+    on_reply(container_of(q, struct lookup, v4), NAMES_V4, reply, size);
 }
 
-static void on_v6(void *arg, int status, int timeouts, unsigned char *reply, int size)
+static void on_v6(struct resolver_question *q, const uint8_t *reply, size_t size)
 {
-    on_reply(arg, NAMES_V6, status, reply, size);
+    on_reply(container_of(q, struct lookup, v6), NAMES_V6, reply, size);
 }
 
 static const struct policy_hosts_entry *find_pinned(const char *name)
@@ -192,6 +145,8 @@ struct lookup *names_look_up(const char *name, unsigned wanted, unsigned first, 
         return NULL;
     }
     *l = (struct lookup){
+        .v4 = {on_v4},
+        .v6 = {on_v6},
         .done = done,
         .context = context,
         .is_at_once = true,
@@ -202,9 +157,9 @@ struct lookup *names_look_up(const char *name, unsigned wanted, unsigned first, 
     list_init(&l->link);
     snprintf(l->name, sizeof(l->name), "%s", name);
     if (wanted & NAMES_V4)
-        ares_query(channel, name, DNS_CLASS_IN, DNS_TYPE_A, on_v4, l);
+        resolver_ask(resolver, name, DNS_TYPE_A, &l->v4);
     if (wanted & NAMES_V6)
-        ares_query(channel, name, DNS_CLASS_IN, DNS_TYPE_AAAA, on_v6, l);
+        resolver_ask(resolver, name, DNS_TYPE_AAAA, &l->v6);
     l->is_at_once = false;
     if (l->open)
         return l->done ? l : NULL;
@@ -212,7 +167,7 @@ struct lookup *names_look_up(const char *name, unsigned wanted, unsigned first, 
     return NULL;
 }
 
-/* c-ares has no way to forget a single query: its answer is thrown away. */
+/* The resolver can't forget a single question: its answer is thrown away. */
 void names_cancel(struct lookup *l)
 {
     if (!l)
@@ -224,15 +179,15 @@ void names_cancel(struct lookup *l)
 /* ---- other records than addresses ---- */
 
 struct asked {
+    struct resolver_question question;
     names_reply_fn done;
     void *context;
 };
 
-static void on_asked(void *arg, int status, int timeouts, unsigned char *reply, int size)
+static void on_asked(struct resolver_question *q, const uint8_t *reply, size_t size)
 {
-    struct asked *a = arg;
-    bool is_there = is_reply(status, reply, size);
-    a->done(a->context, is_there ? reply : NULL, is_there ? (size_t)size : 0);
+    struct asked *a = container_of(q, struct asked, question);
+    a->done(a->context, reply, size);
     free(a);
 }
 
@@ -243,8 +198,8 @@ void names_ask(const char *name, uint16_t type, names_reply_fn done, void *conte
         done(context, NULL, 0);
         return;
     }
-    *a = (struct asked){done, context};
-    ares_query(channel, name, DNS_CLASS_IN, type, on_asked, a);
+    *a = (struct asked){{on_asked}, done, context};
+    resolver_ask(resolver, name, type, &a->question);
 }
 
 /* ---- what the sandbox was told ---- */
@@ -295,19 +250,9 @@ size_t names_of(const struct in6_addr *address, const char *ret[POLICY_RESOLVED_
 
 /* ---- the loop ---- */
 
-size_t names_fill_poll(struct pollfd p[NAMES_SOCKETS_MAX])
+size_t names_fill_poll(struct pollfd p[RESOLVER_SOCKETS_MAX])
 {
-    ares_socket_t sockets[ARES_GETSOCK_MAXNUM];
-    /* Its own macros for the bits shift an int by 31. */
-    unsigned bits = (unsigned)ares_getsock(channel, sockets, ARES_GETSOCK_MAXNUM);
-    size_t count = 0;
-    for (int i = 0; i < ARES_GETSOCK_MAXNUM; i++) {
-        short events = (short)((bits >> i & 1 ? POLLIN : 0) |
-                               (bits >> (i + ARES_GETSOCK_MAXNUM) & 1 ? POLLOUT : 0));
-        if (events)
-            p[count++] = (struct pollfd){.fd = sockets[i], .events = events};
-    }
-    return count;
+    return resolver_fill_poll(resolver, p);
 }
 
 static int ms_until(int64_t at_ns)
@@ -317,22 +262,17 @@ static int ms_until(int64_t at_ns)
 
 int names_wait_ms(void)
 {
-    struct timeval left;
     const struct lookup *l = list_first(&hurried, struct lookup, link);
-    int hurry = l ? ms_until(l->until_ns) : INT_MAX;
-    if (!ares_timeout(channel, NULL, &left))
+    int hurry = l ? ms_until(l->until_ns) : INT_MAX, wait = resolver_wait_ms(resolver);
+    if (wait < 0)
         return l ? hurry : -1;
-    return MIN(hurry, (int)(left.tv_sec * 1000 + left.tv_usec / 1000 + 1));
+    return MIN(hurry, wait);
 }
 
 void names_step(const struct pollfd *p, size_t count)
 {
     struct lookup *l;
-    for (size_t i = 0; i < count; i++)
-        if (p[i].revents)
-            ares_process_fd(channel, p[i].revents & ~POLLOUT ? p[i].fd : ARES_SOCKET_BAD,
-                            p[i].revents & POLLOUT ? p[i].fd : ARES_SOCKET_BAD);
-    ares_process_fd(channel, ARES_SOCKET_BAD, ARES_SOCKET_BAD); /* what is overdue */
+    resolver_step(resolver, p, count);
     while ((l = list_first(&hurried, struct lookup, link)) && l->until_ns <= gateway_now_ns())
         finish(l);
 }

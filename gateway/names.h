@@ -1,17 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Names: look-ups by way of c-ares, which asks the policy's resolvers or the machine's own, and the
- * memory of which names this sandbox was told for which address.
+ * Names: look-ups by way of lib/resolver, which asks the policy's resolvers or the machine's own,
+ * and the memory of which names this sandbox was told for which address.
  */
 #pragma once
 
 #include "gateway/gateway.h"
 #include "lib/dns/dns.h"
-
-#include <poll.h>
+#include "lib/resolver/resolver.h"
 
 #define NAMES_REMEMBERED_MAX 4096 /* pairs of name and address: the one not used longest goes */
-#define NAMES_SOCKETS_MAX    16   /* ARES_GETSOCK_MAXNUM */
 
 /* Before the seal: reads resolv.conf. 0, or -errno with *ret_why. */
 int names_start(const char **ret_why);
@@ -55,6 +53,6 @@ void names_remember(const char *name, const struct in6_addr *address);
 size_t names_of(const struct in6_addr *address, const char *ret[POLICY_RESOLVED_MAX]);
 
 /* For the loop: what to wait for, how long at most (-1: for ever), and what to do then. */
-size_t names_fill_poll(struct pollfd p[NAMES_SOCKETS_MAX]);
+size_t names_fill_poll(struct pollfd p[RESOLVER_SOCKETS_MAX]);
 int names_wait_ms(void);
 void names_step(const struct pollfd *p, size_t count);
