@@ -5,6 +5,7 @@
 #include "kernel/core/kernel.h"
 #include "kernel/host/host.h"
 #include "kernel/host/newer.h"
+#include "kernel/proc/meter.h"
 
 #include <stdio.h>
 
@@ -60,13 +61,15 @@ static bool sample(const struct process *p, struct rusage *ret)
     if (host->cpu_time(p->host_pid, &total_ns) < 0)
         return false;
     /* The host, too, takes all of it for the program's own when no tick has said more. */
-    user_ns = total_ns;
     if (total_ns < BRIEF_NS) {
         ret->ru_maxrss = resident_kib(p);
     } else {
+        /* Whole ticks: only how the time is divided is taken from there. */
         process_cpu_time(p, &user_ns, &system_ns);
+        system_ns = MIN(system_ns, total_ns);
         ret->ru_maxrss = peak_resident_kib(p);
     }
+    user_ns = total_ns - system_ns;
     ret->ru_utime = ns_timeval(user_ns);
     ret->ru_stime = ns_timeval(system_ns);
     return true;
@@ -79,10 +82,28 @@ static void add_to_totals(struct account_totals *t, const struct rusage *usage)
     t->peak_memory_bytes = MAX(t->peak_memory_bytes, (int64_t)usage->ru_maxrss * 1024);
 }
 
-void account_sample(struct process *p)
+bool account_sample(struct process *p)
 {
-    if (sample(p, &p->usage))
-        add_to_totals(&totals, &p->usage);
+    bool is_there = sample(p, &p->usage);
+    if (!is_there)
+        p->usage.ru_utime = ns_timeval(account_cpu_ns(p));
+    add_to_totals(&totals, &p->usage);
+    return is_there;
+}
+
+int64_t account_cpu_ns(struct process *p)
+{
+    int64_t now_ns = clock_monotonic_ns(), cpu_ns;
+    if (host->cpu_time(p->host_pid, &cpu_ns) < 0)
+        return p->seen_cpu_ns + meter_unseen_ns(p, now_ns);
+    p->seen_cpu_ns = cpu_ns;
+    p->seen_ns = now_ns;
+    return cpu_ns;
+}
+
+void account_add_unseen(int64_t ns)
+{
+    totals.user_ns += ns;
 }
 
 int account_unexpected_end(const struct process *p)

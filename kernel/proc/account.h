@@ -6,8 +6,20 @@
 
 #include "kernel/proc/process.h"
 
-/* Fills p->usage from the host, while the process still is there. */
-void account_sample(struct process *p);
+/*
+ * Fills p->usage from the host while the process still is there. The host keeps nothing of one that
+ * it ended by itself: then with what account_cpu_ns() says, and the result is false.
+ */
+bool account_sample(struct process *p);
+
+/*
+ * Processor time of p. When the host has ended it, what it had at the last look and the most that
+ * it can have used since, as meter_unseen_ns() knows it.
+ */
+int64_t account_cpu_ns(struct process *p);
+
+/* Time that processes have used of which nobody ever saw any more. */
+void account_add_unseen(int64_t ns);
 
 /*
  * The wait status of a process that ended without exit_group and without a signal of ours: from the

@@ -15,6 +15,8 @@
 #define MEMORY_DEVICES 1 /* the major number of /dev/null and kin */
 /* What was changed through mappings is asked for so often. */
 #define MAPPED_LOOK_NS NSEC_PER_SEC
+/* Bytes of them that a nanosecond of processor time can change at the very most. */
+#define CHANGED_PER_NS 4
 /* An idle sandbox is found out by this part of its time later. */
 #define IDLE_PARTS 10
 /* Whoever uses less of a processor does nothing. */
@@ -66,22 +68,28 @@ ssize_t budget_note_written(const struct file *f, ssize_t n)
 }
 
 /* The host counts the pages of files on disk that p has made dirty: through mappings alone. */
-static void count_mapped(struct process *p)
+static int count_mapped(struct process *p)
 {
     char name[64], text[1024];
     snprintf(name, sizeof(name), "%d/io", p->host_pid);
-    if (host->read_proc(name, text, sizeof(text)) < 0)
-        return;
+    int r = (int)host->read_proc(name, text, sizeof(text));
+    if (r < 0)
+        return r;
     uint64_t bytes = (uint64_t)usage_status_number(text, "\nwrite_bytes:");
     if (bytes > p->mapped_written_bytes)
         count_written(bytes - p->mapped_written_bytes);
     p->mapped_written_bytes = MAX(bytes, p->mapped_written_bytes);
+    return 0;
 }
 
 void budget_note_end(struct process *p)
 {
-    if (p->space && p->space->changes_files)
-        count_mapped(p);
+    if (!p->space || !p->space->changes_files)
+        return;
+    int r = count_mapped(p);
+    /* The host has ended it, and keeps nothing of it: as much as it can have been. */
+    if ((r == -ENOENT || r == -ESRCH) && kernel.config.write_budget_bytes)
+        count_written((uint64_t)meter_unseen_ns(p, clock_monotonic_ns()) * CHANGED_PER_NS);
 }
 
 static void look_at_mapped(int64_t now_ns, int64_t cpu_ns, struct meter_plan *plan)

@@ -11,7 +11,6 @@
 #include <sched.h>
 
 #define POLL_FIRST_NS (2 * NSEC_PER_MSEC)
-#define POLL_MAX_NS   (64 * NSEC_PER_MSEC)
 
 size_t embryo_total;
 
@@ -89,7 +88,7 @@ static void on_poll(struct timer *t)
     if (creator->embryo != e)
         return;
     int64_t age = clock_monotonic_ns() - e->made_ns;
-    timer_arm(t, clock_monotonic_ns() + MIN(MAX(age, POLL_FIRST_NS), POLL_MAX_NS));
+    timer_arm(t, clock_monotonic_ns() + MIN(MAX(age, POLL_FIRST_NS), EMBRYO_POLL_MAX_NS));
     waitq_wake(&e->settled, 0);
 }
 

@@ -23,6 +23,10 @@
 
 struct spawn;
 
+/* A child is looked for at distances of its age, and not longer than this: so one that nobody saw
+ * has lived for no longer. */
+#define EMBRYO_POLL_MAX_NS (64 * NSEC_PER_MSEC)
+
 /* What the host calls a task, and what the sandbox does. */
 struct task_ids {
     pid_t host_tid, host_tgid, host_ppid, tid;

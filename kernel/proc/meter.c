@@ -4,7 +4,9 @@
 
 #include "kernel/host/host.h"
 #include "kernel/proc/account.h"
+#include "kernel/proc/embryo.h"
 
+#include <sched.h>
 #include <time.h>
 
 #define PERIOD_MAX_NS (2 * NSEC_PER_SEC)
@@ -16,8 +18,10 @@ static struct timer next = {.expire = NULL};
 static struct host_alarm own_alarm;
 static int64_t period_ns = PERIOD_MAX_NS;
 static int64_t rest_until_ns; /* no look before */
+static int64_t due_since_ns;  /* the first alarm that no look has followed; 0: none */
 static size_t processes, processes_at_look;
-static bool lacks_alarm; /* some process could not be given one since the last look */
+static int64_t ended_at_look_ns; /* what those used that had ended by then */
+static bool lacks_alarm;         /* some process could not be given one since the last look */
 
 /* ---- processor time ---- */
 
@@ -28,16 +32,21 @@ static int64_t own_cpu_ns(void)
     return t.tv_sec * NSEC_PER_SEC + t.tv_nsec;
 }
 
-int64_t meter_cpu_ns(void)
+static int64_t ended_cpu_ns(void)
 {
     const struct account_totals ended = account_totals();
-    int64_t sum = ended.user_ns + ended.system_ns + own_cpu_ns(), used;
-    const struct process *p;
+    return ended.user_ns + ended.system_ns;
+}
+
+int64_t meter_cpu_ns(void)
+{
+    int64_t sum = ended_cpu_ns() + own_cpu_ns();
+    struct process *p;
     list_for_each(p, &process_all, all_link)
     {
         /* What an ending one has used is among the totals already. */
-        if (p->state == PROCESS_ALIVE && !p->exiting && host->cpu_time(p->host_pid, &used) == 0)
-            sum += used;
+        if (p->state == PROCESS_ALIVE && !p->exiting)
+            sum += account_cpu_ns(p);
     }
     return sum;
 }
@@ -78,11 +87,13 @@ static void look(void)
     int64_t began_ns = clock_monotonic_ns(), cpu_ns = meter_cpu_ns();
     list_for_each(w, &watchers, link) w->look(began_ns, cpu_ns, &plan);
     processes_at_look = processes;
+    ended_at_look_ns = ended_cpu_ns();
     set_period(plan.cpu_ns);
     int64_t now_ns = clock_monotonic_ns();
     if (lacks_alarm)
         meter_want_at(&plan, now_ns + METER_CLOCK_NS);
     rest_until_ns = now_ns + MAX(now_ns - began_ns, PAUSE_MIN_NS);
+    due_since_ns = 0;
     timer_disarm(&next);
     if (plan.at_ns != TIMER_NEVER)
         timer_arm(&next, MAX(plan.at_ns, rest_until_ns));
@@ -96,9 +107,18 @@ static void on_timer(struct timer *t)
 /* From the main loop, not from the midst of what somebody does with processes. */
 static void look_soon(void)
 {
-    int64_t when_ns = MAX(clock_monotonic_ns(), rest_until_ns);
+    int64_t now_ns = clock_monotonic_ns(), when_ns = MAX(now_ns, rest_until_ns);
+    if (due_since_ns == 0)
+        due_since_ns = now_ns;
     if (!timer_is_armed(&next) || next.when_ns > when_ns)
         timer_arm(&next, when_ns);
+}
+
+/* Many that are brief use up much, and none of them so much that its alarm would tell. */
+static void look_after_ends(void)
+{
+    if (!list_is_empty(&watchers) && ended_cpu_ns() - ended_at_look_ns >= period_ns)
+        look_soon();
 }
 
 void meter_add(struct meter_watcher *w)
@@ -109,11 +129,51 @@ void meter_add(struct meter_watcher *w)
     set_alarm(&own_alarm, 0);
 }
 
+/* As many as may have run at once since it was last looked at: see meter_thread_leaves(). */
+static int64_t count_threads(const struct process *p)
+{
+    int64_t count = p->embryo && (p->embryo->flags & CLONE_THREAD) ? 1 : 0;
+    const struct thread *t;
+    list_for_each(t, &p->threads, process_link) count += !t->dead;
+    return MAX(count, 1);
+}
+
+/*
+ * No longer than it was on the processors if nothing else ran. And an alarm tells of each period
+ * within a tick, but for the time that it has been waiting for its look.
+ */
+int64_t meter_unseen_ns(const struct process *p, int64_t now_ns)
+{
+    if (list_is_empty(&watchers))
+        return 0;
+    int64_t threads = count_threads(p), most_ns = (now_ns - p->seen_ns) * threads;
+    if (!p->alarm.is_made)
+        return most_ns;
+    int64_t late_ns = due_since_ns ? now_ns - due_since_ns : 0;
+    return MIN(most_ns, p->alarm.period_ns + (2 * METER_TICK_NS + late_ns) * threads);
+}
+
+void meter_child_unseen(int64_t within_ns)
+{
+    if (list_is_empty(&watchers))
+        return;
+    account_add_unseen(MIN(within_ns, EMBRYO_POLL_MAX_NS));
+    look_after_ends();
+}
+
+void meter_thread_leaves(struct process *p)
+{
+    if (!list_is_empty(&watchers))
+        account_cpu_ns(p);
+}
+
 void meter_process_born(struct process *p)
 {
     processes++;
+    p->seen_ns = p->start_ns;
     if (list_is_empty(&watchers))
         return;
+    account_cpu_ns(p);
     set_alarm(&p->alarm, p->host_pid);
     /* The share of each was reckoned for twice as many as there were. */
     if (lacks_alarm || processes > 2 * processes_at_look)
@@ -124,4 +184,5 @@ void meter_process_gone(struct process *p)
 {
     processes--;
     host->clear_alarm(&p->alarm);
+    look_after_ends();
 }

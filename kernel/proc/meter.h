@@ -3,9 +3,10 @@
  * When to look at what the sandbox uses: for limits that are enforced by watching.
  *
  * A look is due when some process has used a certain share of processor time (kernel/host/alarm.h),
- * when processes have become many, and when somebody asked for it. Each watcher says after its look
- * how much processor time may pass until the next one; the shortest counts. So looks come the more
- * often the nearer a limit is and the faster it is approached, and never while nothing runs.
+ * when those that ended have, when processes have become many, and when somebody asked for it. Each
+ * watcher says after its look how much processor time may pass until the next one; the shortest
+ * counts. So looks come the more often the nearer a limit is and the faster it is approached, and
+ * never while nothing runs.
  *
  * Where the host gives no alarms, looks come by the clock too.
  */
@@ -45,6 +46,16 @@ static inline void meter_want_at(struct meter_plan *plan, int64_t at_ns)
 /* Processor time of all processes, dead ones too, and of the kernel itself. */
 int64_t meter_cpu_ns(void);
 
+/*
+ * The most processor time that p, which the host has ended by itself, can have used since it was
+ * last looked at. 0 without watchers: nothing depends on it.
+ */
+int64_t meter_unseen_ns(const struct process *p, int64_t now_ns);
+
 /* For process.c. Nothing happens without watchers. */
+/* A child has come and gone, or never was, in so much time; in vain it was looked for meanwhile. */
+void meter_child_unseen(int64_t within_ns);
 void meter_process_born(struct process *p);
+/* Before a thread counts as dead: what it has used is looked at once more. */
+void meter_thread_leaves(struct process *p);
 void meter_process_gone(struct process *p);

@@ -453,8 +453,11 @@ void process_settle_embryo(struct process *p)
     if (!(e->flags & CLONE_THREAD))
         meet_anywhere();
     /* There is no child: the host could not make one, or it has ended without a call. */
-    if (p->embryo == e)
-        embryo_drop(p);
+    if (p->embryo != e)
+        return;
+    if (!(e->flags & CLONE_THREAD))
+        meter_child_unseen(clock_monotonic_ns() - e->made_ns);
+    embryo_drop(p);
 }
 
 void process_settle_all(void)

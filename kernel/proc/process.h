@@ -152,7 +152,8 @@ struct process {
     int exec_error;          /* why its first execve failed: for whoever spawned it */
     bool thp_disabled;       /* prctl(2) */
     struct host_alarm alarm; /* proc/meter.c */
-    bool throttled;          /* stopped on the host for its share of time: proc/throttle.c */
+    int64_t seen_cpu_ns, seen_ns;  /* processor time, and when it was that: proc/account.c */
+    bool throttled;                /* stopped on the host for its share of time: proc/throttle.c */
     uint64_t mapped_written_bytes; /* of files, as proc/budget.c has counted them */
     bool tty_dropped; /* gave its session's terminal up alone (TIOCNOTTY); kept by fork */
     uint64_t mark;    /* on the host, host_ops: what tells its children from others' */

@@ -2,6 +2,7 @@
 /*
  * exit(2), exit_group(2): the kernel notes the status, the host ends the task.
  */
+#include "kernel/proc/meter.h"
 #include "kernel/proc/process.h"
 #include "kernel/sys/handlers.h"
 
@@ -25,6 +26,8 @@ long sys_exit(struct call *c)
     process_settle_embryo(t->process);
     if (is_last_thread(t))
         process_note_end(t->process, exit_status(c));
+    else
+        meter_thread_leaves(t->process);
     t->dead = true;
     signal_thread_done(&t->signals);
     return CALL_HOST;

@@ -30,6 +30,19 @@ def advise(at, size, advice):
     return libc.madvise(ctypes.c_void_p(at), ctypes.c_size_t(size), advice)
 """
 
+# Ways to end of which the kernel is not told: the host lets nobody look at what such a process has used.
+UNTOLD = """
+import ctypes, mmap, os, sys, time
+def run_code(code):
+    m = mmap.mmap(-1, 4096, prot=7)
+    m.write(code)
+    ctypes.CFUNCTYPE(None)(ctypes.addressof(ctypes.c_char.from_buffer(m)))()
+def end_by_the_filter(): run_code(bytes.fromhex("cd80"))  # int $0x80
+def end_without_a_stack(): run_code(bytes.fromhex("31e450"))  # xor %esp,%esp; push %rax
+def spin(seconds):
+    while time.process_time() < seconds: pass
+"""
+
 # Each keeps more than 128 MiB in a way of its own; 3 when nobody stopped it.
 HOARDERS = {
     "anonymous": "x = [bytearray(MIB) for i in range(500)]; sys.exit(3)",
@@ -170,6 +183,16 @@ class Memory(Watched):
                 result = self.run_python(text, "--memory", "128M")
                 self.assertEqual((result["status"], result["memory_kills"]), (0, 0), result)
 
+    def test_ends_that_nobody_tells_of_blind_no_look(self):
+        text = UNTOLD + """
+if os.fork() == 0: spin(3); end_without_a_stack()
+os.wait()
+x = []
+while True: x.append(bytearray(MIB))"""
+        result = self.run_python(text, "--memory", "128M")
+        self.assertEqual((result["cause"], result["memory_kills"]), ("memory", 1), result)
+        self.assertLess(result["peak_memory_bytes"], 256 << 20, result)
+
     def test_the_largest_goes_and_the_rest_lives(self):
         text = """
 small = os.fork()
@@ -220,6 +243,33 @@ class Budgets(Watched):
                 self.assertIn("processor time", result["cause_text"])
                 self.assertGreater(used, 900, result)
                 self.assertLess(used, 2000, result)
+
+    def test_processor_time_of_brief_processes(self):
+        for end in ("os._exit(0)", "end_by_the_filter()", "end_without_a_stack()",
+                    "os.kill(os.getpid(), 9)"):
+            with self.subTest(end):
+                text = UNTOLD + f"""
+for i in range(100):
+    if os.fork() == 0: spin(0.1); {end}
+    os.wait()"""
+                result = self.run_json("--cpu-budget", "1", "--", "python3", "-c", text)
+                self.assertEqual((result["cause"], result["status"]), ("budget", 137), result)
+
+    def test_bytes_written_by_who_ends_untold(self):
+        text = UNTOLD + """
+f = open("/tmp/f", "w+b")
+f.truncate(8 << 20)
+for i in range(100):
+    if os.fork() == 0:
+        m = mmap.mmap(f.fileno(), 0)
+        for k in range(0, 8 << 20, 4096): m[k] = 1
+        end_without_a_stack()
+    os.wait()
+    os.fsync(f.fileno())"""
+        if not self.counts_dirty_pages():
+            self.skipTest("the host does not count what is changed through mappings")
+        result = self.run_json("--write-budget", "64M", "--", "python3", "-c", text)
+        self.assertEqual((result["cause"], result["status"]), ("budget", 137), result)
 
     def test_bytes_written(self):
         mapped = ("import mmap; f = open('/tmp/f', 'w+b'); f.truncate(64 << 20); m = mmap.mmap(f.fileno(), 0)\n"
