@@ -88,7 +88,7 @@ static const struct control_route {
     {"PUT", "/sandboxes/*/network", &control_set_network, NULL},
     {"GET", "/sandboxes/*/metrics", &control_measure, NULL},
     {"POST", "/sandboxes/*/pause", NULL, no_pause},
-    {"POST", "/sandboxes/*/resume", NULL, no_pause},
+    {"POST", "/sandboxes/*/resume", &control_resume, NULL},
     {"POST", "/sandboxes/*/fork", NULL, "forks are not offered yet; create a new sandbox"},
     {"POST", "/v2/sandboxes/*/fork", NULL, "forks are not offered yet; create a new sandbox"},
     {"POST", "/sandboxes/*/snapshots", NULL, no_snapshot},

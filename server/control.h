@@ -14,8 +14,8 @@
 
 extern const struct handler control_create, control_list, control_list_running, control_get,
     control_delete, control_set_timeout, control_refresh, control_connect, control_connect_later,
-    control_set_network, control_measure, control_measure_many, control_list_keys, control_make_key,
-    control_rename_key, control_revoke_key, control_audit, control_list_events,
+    control_resume, control_set_network, control_measure, control_measure_many, control_list_keys,
+    control_make_key, control_rename_key, control_revoke_key, control_audit, control_list_events,
     control_stream_events, control_logs, control_list_webhooks, control_make_webhook,
     control_get_webhook, control_change_webhook, control_remove_webhook;
 

@@ -172,6 +172,14 @@ static void connect_later(struct request *r)
     connect_for(r, CONNECT_DEFAULT_S);
 }
 
+/* With this clients of early versions connect: they take 409 for "it runs", which all here do. */
+static void resume(struct request *r)
+{
+    const struct box *b = control_get_box(r);
+    if (b)
+        request_fail(r, 409, "Sandbox \"%s\" is already running; connect to it", b->id);
+}
+
 /* ---- metrics ---- */
 
 /* Older SDKs send milliseconds. A time in seconds has fewer digits, up to the year 5138. */
@@ -248,5 +256,6 @@ HANDLER(control_set_timeout, set_timeout);
 HANDLER(control_refresh, refresh);
 HANDLER(control_connect, connect_first);
 HANDLER(control_connect_later, connect_later);
+HANDLER(control_resume, resume);
 HANDLER(control_measure, measure);
 HANDLER(control_measure_many, measure_many);

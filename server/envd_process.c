@@ -106,23 +106,30 @@ static void send_output(struct stream *s, const struct exec_message *m)
 }
 
 /* As Go's os/exec words it, which is what programs compare with. */
-static void write_end(struct buf *text, int status)
+static void describe_end(int status, char *out, size_t size)
 {
     if (WIFEXITED(status)) {
-        buf_printf(text,
-                   "{\"event\":{\"end\":{\"exitCode\":%d,\"exited\":true,"
-                   "\"status\":\"exit status %d\"}}}",
-                   WEXITSTATUS(status), WEXITSTATUS(status));
+        snprintf(out, size, "exit status %d", WEXITSTATUS(status));
         return;
     }
     const char *words = strsignal(WTERMSIG(status));
-    char lower[64];
-    snprintf(lower, sizeof(lower), "signal: %s", words ? words : "unknown");
-    lower[8] |= 0x20;
-    buf_printf(text, "{\"event\":{\"end\":{\"exitCode\":-1,\"exited\":false,\"status\":");
-    json_append_string(text, lower);
-    buf_append_str(text, ",\"error\":");
-    json_append_string(text, lower);
+    snprintf(out, size, "signal: %s", words ? words : "unknown");
+    out[strlen("signal: ")] |= 0x20;
+}
+
+/* The error is all that JavaScript's SDK has for the message of what it throws. */
+static void write_end(struct buf *text, int status)
+{
+    char words[64];
+    bool has_exited = WIFEXITED(status);
+    describe_end(status, words, sizeof(words));
+    buf_printf(text, "{\"event\":{\"end\":{\"exitCode\":%d,\"exited\":%s,\"status\":",
+               has_exited ? WEXITSTATUS(status) : -1, has_exited ? "true" : "false");
+    json_append_string(text, words);
+    if (status != 0) {
+        buf_append_str(text, ",\"error\":");
+        json_append_string(text, words);
+    }
     buf_append_str(text, "}}}");
 }
 

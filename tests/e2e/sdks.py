@@ -7,11 +7,32 @@ import subprocess
 import unittest
 
 from cases import GLOVEBOX
+from server_tls_test import make_certificate as make_named_certificate
 
 FOLDER = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(GLOVEBOX))), "sdk")
 CURRENT, OLD = "current", "old"  # a year older
 PYTHON = {CURRENT: "2.63.0", OLD: "2.7.0"}
 NODE = {CURRENT: "2.51.0", OLD: "2.7.0"}
+
+# Names below it lead here, for programs with names_and_trust(). TLS for them and for localhost.
+DOMAIN = "sandboxes.test"
+NAMES_OF_PYTHON = """
+import os, socket
+ask = socket.getaddrinfo
+def getaddrinfo(host, *words, **more):
+    name = host.decode() if isinstance(host, bytes) else host
+    return ask("127.0.0.1" if name and name.endswith(".DOMAIN") else host, *words, **more)
+socket.getaddrinfo = getaddrinfo
+try:
+    import certifi
+    certifi.where = lambda: os.environ["SSL_CERT_FILE"]
+except ImportError:
+    pass
+""".replace("DOMAIN", DOMAIN)
+NAMES_OF_NODE = """
+const dns = require("dns"), ask = dns.lookup;
+dns.lookup = (host, ...more) => ask(host.endsWith(".DOMAIN") ? "127.0.0.1" : host, ...more);
+""".replace("DOMAIN", DOMAIN)
 
 
 def _run(words, folder):
@@ -60,3 +81,17 @@ def node(*packages):
             f.write('{"private": true}\n')
         _run(["npm", "install", "--no-audit", "--no-fund", "--ignore-scripts", *packages], path)
     return _get("node-" + "+".join(packages).replace("/", "_"), fill)
+
+
+def make_certificate(folder):
+    """(certificate, key): files."""
+    return make_named_certificate(folder, "sandboxes", names=("DNS:localhost", f"DNS:*.{DOMAIN}"))
+
+
+def names_and_trust(folder, certificate):
+    """Variables of a program, Python's or node's, that goes here for names below DOMAIN, and trusts the certificate."""
+    for name, text in (("sitecustomize.py", NAMES_OF_PYTHON), ("names.cjs", NAMES_OF_NODE)):
+        with open(os.path.join(folder, name), "w", encoding="utf-8") as f:
+            f.write(text)
+    return {"SSL_CERT_FILE": certificate, "PYTHONPATH": folder, "NODE_EXTRA_CA_CERTS": certificate,
+            "NODE_OPTIONS": f"--require {os.path.join(folder, 'names.cjs')}"}

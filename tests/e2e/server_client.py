@@ -192,9 +192,9 @@ class Server:
 
     tls = None  # an SSLContext for its clients
 
-    def __init__(self, folder, *options, prefix=(), files=None):
-        """prefix: words in front of glovebox; files: how many descriptors it may have."""
-        self.state, self.port, self.options = os.path.join(folder, "state"), free_port(), options
+    def __init__(self, folder, *options, prefix=(), files=None, port=None):
+        """prefix: words in front of glovebox; files: how many descriptors it may have; port: any, if none is given."""
+        self.state, self.port, self.options = os.path.join(folder, "state"), port or free_port(), options
         self.prefix, self.files = prefix, files
         self.key_file = os.path.join(folder, "key")
         with open(self.key_file, "w", encoding="utf-8") as f:

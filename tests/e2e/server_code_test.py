@@ -13,27 +13,9 @@ sys.dont_write_bytecode = True
 import sdks  # noqa: E402
 from cases import ROOT, Case, main  # noqa: E402
 from server_client import KEY, Server  # noqa: E402
-from server_tls_test import openssl, trusting  # noqa: E402
+from server_tls_test import trusting  # noqa: E402
 
 AT_ONCE = 400  # seconds for all cases of a program
-DOMAIN = "sandboxes.test"
-NAMES_OF_PYTHON = """
-import os, socket
-ask = socket.getaddrinfo
-def getaddrinfo(host, *words, **more):
-    name = host.decode() if isinstance(host, bytes) else host
-    return ask("127.0.0.1" if name and name.endswith(".DOMAIN") else host, *words, **more)
-socket.getaddrinfo = getaddrinfo
-try:
-    import certifi
-    certifi.where = lambda: os.environ["SSL_CERT_FILE"]
-except ImportError:
-    pass
-""".replace("DOMAIN", DOMAIN)
-NAMES_OF_NODE = """
-const dns = require("dns"), ask = dns.lookup;
-dns.lookup = (host, ...more) => ask(host.endsWith(".DOMAIN") ? "127.0.0.1" : host, ...more);
-""".replace("DOMAIN", DOMAIN)
 
 
 class Sdk(Case):
@@ -95,14 +77,9 @@ class Old(Sdk):
 
     def setUp(self):
         super().setUp()
-        certificate, key = self.path("certificate"), self.path("tls.key")
-        openssl("req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-keyout", key, "-out", certificate,
-                "-days", "2", "-subj", f"/CN={DOMAIN}", "-addext", f"subjectAltName=DNS:localhost,DNS:*.{DOMAIN}")
-        os.chmod(key, 0o600)
+        certificate, key = sdks.make_certificate(self.folder)
         self.serve("--tls-cert", certificate, "--tls-key", key, tls=trusting(certificate))
-        self.path("sitecustomize.py", NAMES_OF_PYTHON)
-        self.env.update(E2B_DOMAIN=f"{DOMAIN}:{self.server.port}", SSL_CERT_FILE=certificate, PYTHONPATH=self.folder,
-                        NODE_EXTRA_CA_CERTS=certificate, NODE_OPTIONS=f"--require {self.path('names.cjs', NAMES_OF_NODE)}")
+        self.env.update(sdks.names_and_trust(self.folder, certificate), E2B_DOMAIN=f"{sdks.DOMAIN}:{self.server.port}")
 
 
 del Sdk  # its cases are those of each age

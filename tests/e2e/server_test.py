@@ -182,8 +182,7 @@ class Control(Served):
 
     def test_what_is_not_offered_says_so(self):
         name = self.client.create().name
-        for method, path in (("POST", f"/sandboxes/{name}/pause"), ("POST", f"/sandboxes/{name}/resume"),
-                             ("POST", f"/sandboxes/{name}/fork"), ("POST", f"/sandboxes/{name}/snapshots"),
+        for method, path in (("POST", f"/sandboxes/{name}/pause"), ("POST", f"/sandboxes/{name}/fork"), ("POST", f"/sandboxes/{name}/snapshots"),
                              ("GET", "/snapshots"), ("POST", "/v3/templates"), ("GET", "/volumes"), ("GET", "/secrets")):
             with self.subTest(path):
                 self.expect_status(self.client.ask(method, path, {} if method == "POST" else None), 501, "not offered yet;")

@@ -17,11 +17,12 @@ def openssl(*words):
     subprocess.run(["openssl", *words], stdin=subprocess.DEVNULL, capture_output=True, timeout=LIMIT, check=True)
 
 
-def make_certificate(folder, name, key=("ec", "ec_paramgen_curve:P-256"), days="2"):
-    """(certificate, key): files; for localhost, signed by itself."""
+def make_certificate(folder, name, key=("ec", "ec_paramgen_curve:P-256"), days="2", names=("DNS:localhost", "IP:127.0.0.1")):
+    """(certificate, key): files; signed by itself, and no authority's: some clients take none for a server's."""
     certificate, private = os.path.join(folder, f"{name}.pem"), os.path.join(folder, f"{name}.key")
     openssl("req", "-x509", "-newkey", key[0], *(("-pkeyopt", key[1]) if len(key) > 1 else ()), "-nodes", "-keyout", private, "-out",
-            certificate, "-days", days, "-subj", f"/CN={name}", "-addext", "subjectAltName=DNS:localhost,IP:127.0.0.1")
+            certificate, "-days", days, "-subj", f"/CN={name}", "-addext", "subjectAltName=" + ",".join(names),
+            "-addext", "basicConstraints=critical,CA:FALSE")
     os.chmod(private, 0o600)
     return certificate, private
 

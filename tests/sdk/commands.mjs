@@ -13,7 +13,7 @@ test('output_and_status', () => withBox({}, async (sandbox) => {
 
 test('failure', () => withBox({}, async (sandbox) => {
   let e = await raises('CommandExitError', () => sandbox.commands.run('echo out; echo err >&2; exit 3'))
-  assert.deepEqual([e.exitCode, e.stdout, e.stderr], [3, 'out\n', 'err\n'])
+  assert.deepEqual([e.exitCode, e.stdout, e.stderr, e.error, e.message], [3, 'out\n', 'err\n', 'exit status 3', 'exit status 3'])
   e = await raises('CommandExitError', () => sandbox.commands.run('kill -9 $$'))
   assert.equal(e.exitCode, -1)
 }))

@@ -29,7 +29,7 @@ async def failure():
         with raises("CommandExitException") as raised:
             await sandbox.commands.run("echo out; echo err >&2; exit 3")
         e = raised.error
-        equal((e.exit_code, e.stdout, e.stderr), (3, "out\n", "err\n"))
+        equal((e.exit_code, e.stdout, e.stderr, e.error), (3, "out\n", "err\n", "exit status 3"))
         with raises("CommandExitException") as raised:
             await sandbox.commands.run("kill -9 $$")
         equal(raised.error.exit_code, -1)

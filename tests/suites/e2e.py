@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""tests/e2e: the programs as their users meet them, and programs on a terminal. The first word says which: "plain", or
-"server", those of glovebox serve; those with an internet are the suite "gateway"."""
+"""tests/e2e: the programs as their users meet them, and programs on a terminal. Those of glovebox serve are
+the suite "server", those with an internet the suite "gateway"."""
 import concurrent.futures
 import os
 import subprocess
@@ -18,7 +18,7 @@ TOGETHER = 3  # much of their time they wait
 
 def run(name):
     began = time.monotonic()
-    done = subprocess.run(["/usr/bin/python3", os.path.join(FOLDER, name), *sys.argv[2:]],
+    done = subprocess.run(["/usr/bin/python3", os.path.join(FOLDER, name), *sys.argv[1:]],
                           env=dict(os.environ, GLOVEBOX=GLOVEBOX), stdin=subprocess.DEVNULL,
                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
     return name, done, time.monotonic() - began
@@ -32,7 +32,7 @@ def main():
     broken = False
     with concurrent.futures.ThreadPoolExecutor(TOGETHER) as pool:
         # Those with many cases first, so that none of them is alone at the end.
-        runs = [pool.submit(run, name) for name in sorted(e2e_programs(sys.argv[1]), key=cases_of, reverse=True)]
+        runs = [pool.submit(run, name) for name in sorted(e2e_programs("plain"), key=cases_of, reverse=True)]
         for name, done, seconds in (each.result() for each in concurrent.futures.as_completed(runs)):
             sys.stdout.buffer.write(done.stdout)
             sys.stdout.buffer.flush()

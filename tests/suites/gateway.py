@@ -6,9 +6,9 @@ import concurrent.futures
 import os
 import sys
 
-from common import BUILD, GLOVEBOX, ROOT, VERDICT, e2e_programs, harness_cases, named_cases, run, say, tests_of
+from common import BUILD, ROOT, e2e_programs, harness_cases, named_cases, run, tests_of
+from verdicts import FOLDER, run_program, tell_rows
 
-FOLDER = os.path.join(ROOT, "tests/e2e")
 sys.dont_write_bytecode = True
 sys.path.insert(0, FOLDER)
 import rows  # noqa: E402
@@ -26,11 +26,9 @@ def is_wanted(test):
 
 def run_e2e(program, tests):
     """What is told of it: lines, and {test: (verdict, reason)}."""
-    done = run(["/usr/bin/python3", os.path.join(FOLDER, program), *(tests if len(sys.argv) > 1 else [])], SECONDS,
-               env=dict(os.environ, GLOVEBOX=GLOVEBOX))
-    said = {m[2]: (m[1], m[3] or "") for m in map(VERDICT.match, done.output.split("\n")) if m}
+    lines, said, _ = run_program(program, tests if len(sys.argv) > 1 else [], SECONDS)
     lost = [test for test in tests if test not in said]
-    lines = done.output.rstrip() + "".join(f"\nFAIL {test}: {program} ended without it" for test in lost)
+    lines += "".join(f"\nFAIL {test}: {program} ended without it" for test in lost)
     return lines, said | {test: ("FAIL", "") for test in lost}
 
 
@@ -55,34 +53,13 @@ def plan():
             yield run_unit, program, path, tests
 
 
-def tell_row(row, verdicts):
-    shown = {test: verdict for test, verdict in verdicts.items() if row in rows.rows_of(test)}
-    failed = sorted(test for test, verdict in shown.items() if verdict[0] == "FAIL")
-    missing = sorted(test for test in rows.BY.get(row, []) if test not in shown)
-    if failed:
-        say("FAIL", row, f"{rows.ROWS[row]}: {', '.join(failed)}")
-    elif missing:
-        say("FAIL", row, f"{rows.ROWS[row]}: there is no test {', '.join(missing)}")
-    elif any(verdict[0] == "ok" for verdict in shown.values()):
-        say("ok", row, rows.ROWS[row])
-    elif shown:
-        say("skip", row, next(iter(shown.values()))[1])
-    elif row in rows.UNTESTED:
-        say("skip", row, rows.UNTESTED[row])
-    else:
-        say("FAIL", row, f"{rows.ROWS[row]}: no test shows it")
-
-
 def main():
     verdicts = {}
     with concurrent.futures.ThreadPoolExecutor(TOGETHER) as pool:
         for lines, said in pool.map(lambda job: job[0](*job[1:]), list(plan())):
             print(lines, end="\n" if lines else "", flush=True)
             verdicts |= said
-    words = [word.upper() for word in sys.argv[1:]]
-    for row in rows.ROWS:
-        if not words or row in words:
-            tell_row(row, verdicts)
+    tell_rows(rows, sys.argv[1:], verdicts)
 
 
 main()
