@@ -7,12 +7,15 @@
 
 /* A program that writes a byte at a time is not to cost a piece of memory for each. */
 #define ENTRY_MIN_BYTES 512
+#define LINE_MIN_BYTES  64
 /* Of one piece, so that what is driven out is not all at once. */
 #define ENTRY_MAX_BYTES 16384
 /* Pieces are half empty where programs take turns. */
 #define MEMORY_MAX_BYTES (2 * (size_t)JOURNAL_KEPT_BYTES)
-/* Bytes that come so soon behind others are of the same piece, and of its time. */
+/* Bytes that come so soon behind others are of the same piece, and of its time. Those who go on
+ * behind the latest time that they have seen are not to miss a line that was written later. */
 #define SAME_PIECE_NS NSEC_PER_SEC
+#define SAME_TIME_NS  NSEC_PER_MSEC
 
 struct entry {
     struct list link;
@@ -65,17 +68,21 @@ static struct entry *last_of(const struct journal *j, const struct journal_sourc
     const struct journal_head *h = &e->head;
     bool is_same = h->pid == from->pid && h->stream == from->stream &&
                    h->tag_size == strlen(from->tag) && !memcmp(e->text, from->tag, h->tag_size);
-    return is_same && h->offset + h->size == j->end && h->size < e->capacity &&
-                   now - h->time_ns < SAME_PIECE_NS
-               ? e
-               : NULL;
+    bool is_at_end = is_same && h->offset + h->size == j->end && h->size < e->capacity;
+    if (!is_at_end)
+        return NULL;
+    bool is_line = e->text[h->tag_size + h->size - 1] == '\n';
+    bool is_now = is_line ? h->time_ns / SAME_TIME_NS == now / SAME_TIME_NS
+                          : now - h->time_ns < SAME_PIECE_NS;
+    return is_now ? e : NULL;
 }
 
+/* is_whole: it ends with a line. */
 static struct entry *add(struct journal *j, const struct journal_source *from, int64_t now,
-                         size_t size)
+                         size_t size, bool is_whole)
 {
     size_t tag = strlen(from->tag);
-    size_t capacity = MAX(size, (size_t)ENTRY_MIN_BYTES);
+    size_t capacity = MAX(size, is_whole ? (size_t)LINE_MIN_BYTES : (size_t)ENTRY_MIN_BYTES);
     struct entry *e = tag <= JOURNAL_TAG_MAX ? malloc(sizeof(*e) + tag + capacity) : NULL;
     if (!e)
         return NULL;
@@ -99,7 +106,7 @@ static size_t append_some(struct journal *j, const struct journal_source *from, 
     struct entry *e = last_of(j, from, now);
     size_t part = MIN(size, (size_t)ENTRY_MAX_BYTES);
     if (!e)
-        e = add(j, from, now, part);
+        e = add(j, from, now, part, data[part - 1] == '\n');
     if (e) {
         part = MIN(part, e->capacity - e->head.size);
         memcpy(e->text + e->head.tag_size + e->head.size, data, part);

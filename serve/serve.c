@@ -2,6 +2,8 @@
 #include "serve/serve_parts.h"
 
 #include "lib/text/shown.h"
+#include "sandbox/ended.h"
+#include "sandbox/memory_file.h"
 #include "sandbox/socket_file.h"
 
 #include <signal.h>
@@ -91,7 +93,25 @@ static bool read_name(const struct launch_packet *p, char ret[LAUNCH_NAME_SIZE +
     return true;
 }
 
-static void open_socket(struct loop *l, const struct launch_packet *p)
+/* An ended_see_fn: the latest of that name. */
+static bool see_kept(void *userdata, const char *name _unused_, const struct record *r _unused_,
+                     const char *output, size_t output_size)
+{
+    int *fd = userdata;
+    *fd = memory_file_new("glovebox-kept", output, output_size);
+    if (*fd < 0)
+        *fd = -errno;
+    return false;
+}
+
+static int open_kept(struct loop *l, const char *name)
+{
+    int fd = -ENOENT;
+    int r = ended_list(l->registry.folder, name, see_kept, &fd);
+    return r < 0 ? r : fd;
+}
+
+static void open_for_server(struct loop *l, const struct launch_packet *p)
 {
     static const char *const suffixes[] = {
         [LAUNCH_EXECS] = SOCKET_FILE_EXECS,
@@ -100,11 +120,12 @@ static void open_socket(struct loop *l, const struct launch_packet *p)
     };
     char name[LAUNCH_NAME_SIZE + 1];
     const char *suffix = p->kind < ARRAY_SIZE(suffixes) ? suffixes[p->kind] : NULL;
-    if (!suffix || !read_name(p, name)) {
+    if ((!suffix && p->kind != LAUNCH_KEPT) || !read_name(p, name)) {
         l->is_wrong = true;
         return;
     }
-    _cleanup_close_ int fd = socket_file_connect_at_once(&l->registry, name, suffix);
+    _cleanup_close_ int fd =
+        suffix ? socket_file_connect_at_once(&l->registry, name, suffix) : open_kept(l, name);
     if (fd >= 0)
         reply(l, LAUNCH_OPENED, p->id, 0, NULL, 0, fd);
     else
@@ -165,7 +186,7 @@ static void take_message(struct loop *l)
         add_job(l, p);
         break;
     case LAUNCH_OPEN:
-        open_socket(l, p);
+        open_for_server(l, p);
         break;
     case LAUNCH_USAGE:
         tell_usage(l, p);

@@ -1,61 +1,51 @@
 // SPDX-License-Identifier: Apache-2.0
-/* /sandboxes/ID/logs: what has happened to a sandbox, as lines, also of one that has ended. */
+/*
+ * /sandboxes/ID/logs: what has happened to a sandbox and what its programs printed, as lines, also
+ * of one that has ended. What was printed is asked of its keeper while it runs, and of the launcher
+ * behind its end:
+ *
+ *   request -> events are put into the page -> link_open(), EXEC_LOGS -> EXEC_LOGGED... -> answer
+ *                                                  \-> it has ended: LAUNCH_OPEN, KEPT -> answer
+ */
 #include "server/control.h"
 #include "server/events.h"
 #include "server/limits.h"
+#include "server/log_printed.h"
 
 #include "lib/db/db.h"
-#include "lib/http/syntax.h"
+#include "sandbox/journal.h"
 
 #include <stdio.h>
+#include <unistd.h>
 
-#define LINES_MAX 1000
+/* Of a journal with pieces as small as they come. */
+#define RECORDS_MAX_BYTES (4 * JOURNAL_KEPT_BYTES)
 
-struct wish {
-    int64_t from_ms; /* forward: from then on; backward: up to then, 0: from the end */
-    size_t limit;
-    bool is_backward;
-    char *search, *level;
+static size_t readers;
+
+struct reader {
+    struct request *request;
+    char id[64];
+    struct log_wish wish;
+    struct log_page page;
+    struct link link; /* to the keeper */
+    struct ask ask;   /* KEPT */
+    struct buf records;
 };
 
-static void free_wish(struct wish *w)
+static void answer(struct reader *l)
 {
-    free(w->search);
-    free(w->level);
+    char next[LOG_CURSOR_SIZE];
+    int r = l->records.failed
+                ? -ENOMEM
+                : log_printed_put(&l->page, l->records.data ? l->records.data : "", l->records.size);
+    json_t *value = r == 0 ? log_page_make(&l->page, next) : NULL;
+    if (value && next[0])
+        request_add_field(l->request, "x-next-token", next);
+    control_answer(l->request, 200, value);
 }
 
-static bool read_number(const char *query, const char *name, uint64_t most, uint64_t *ret)
-{
-    _cleanup_free_ char *text = NULL;
-    int r = text_query_get(query, name, &text);
-    return r == 0 || (r == 1 && http_decimal(text, strlen(text), 18, most, ret));
-}
-
-static const char *read_wish(const char *query, struct wish *w)
-{
-    _cleanup_free_ char *direction = NULL;
-    uint64_t from = 0, limit = LINES_MAX;
-    if (!read_number(query, "start", INT64_MAX, &from) ||
-        !read_number(query, "cursor", INT64_MAX, &from))
-        return "start, cursor: give milliseconds since 1970";
-    if (!read_number(query, "limit", LINES_MAX, &limit))
-        return "limit: give a number from 0 to 1000";
-    if (text_query_get(query, "direction", &direction) < 0 ||
-        (direction && strcmp(direction, "forward") != 0 && strcmp(direction, "backward") != 0))
-        return "direction: give forward or backward";
-    if (text_query_get(query, "search", &w->search) < 0 ||
-        text_query_get(query, "level", &w->level) < 0)
-        return "search, level: they can't be decoded";
-    if (w->level && strcmp(w->level, "debug") != 0 && strcmp(w->level, "info") != 0 &&
-        strcmp(w->level, "warn") != 0 && strcmp(w->level, "error") != 0)
-        return "level: give debug, info, warn or error";
-    w->from_ms = (int64_t)from;
-    w->limit = (size_t)limit;
-    w->is_backward = direction && !strcmp(direction, "backward");
-    return NULL;
-}
-
-/* ---- lines ---- */
+/* ---- what has happened ---- */
 
 static bool was_asked_for(const char *cause)
 {
@@ -86,79 +76,177 @@ static void write_message(struct db_query *q, const json_t *data, char *ret, siz
         }
 }
 
-static bool is_wanted(const struct wish *w, int64_t at_ms, const char *level, const char *message)
+static void put_event(struct log_page *p, struct db_query *q)
 {
-    bool is_in_time = w->is_backward ? !w->from_ms || at_ms <= w->from_ms : at_ms >= w->from_ms;
-    static const char *const levels[] = {"debug", "info", "warn", "error"};
-    size_t least = 0, own = 0;
-    for (size_t i = 0; i < ARRAY_SIZE(levels); i++) {
-        least = w->level && !strcmp(w->level, levels[i]) ? i : least;
-        own = !strcmp(level, levels[i]) ? i : own;
-    }
-    return is_in_time && own >= least && (!w->search || strstr(message, w->search));
-}
-
-/* Appends the row, where it is wanted. 0 or -ENOMEM. */
-static int add(struct db_query *q, const struct wish *w, json_t *lines, json_t *entries)
-{
-    char at[TIME_TEXT_SIZE + 1], message[512];
+    char message[512];
     json_t *data = event_data(q);
-    const char *level = level_of(q, data);
-    int r = 0;
-    text_write_time(event_at_ms(q), at);
+    const struct log_line l = {
+        .place = {.at_ms = event_at_ms(q),
+                  .kind = LOG_EVENT,
+                  .number = (uint64_t)event_number(q)},
+        .level = level_of(q, data),
+        .event = event_name(q),
+        .tag = "",
+        .text = message,
+    };
     write_message(q, data, message, sizeof(message));
-    if (is_wanted(w, event_at_ms(q), level, message)) {
-        json_t *entry = json_pack("{ss ss ss s{ss}}", "timestamp", at, "level", level, "message",
-                                  message, "fields", "event", event_name(q));
-        json_t *line = json_pack("{ss ss ss ss s{ss}}", "timestamp", at, "line", message, "level",
-                                 level, "message", message, "fields", "event", event_name(q));
-        if (json_array_append_new(entries, entry) < 0 || json_array_append_new(lines, line) < 0)
-            r = -ENOMEM;
-    }
+    log_page_put(p, &l);
     json_decref(data);
-    return r;
 }
 
-static void answer(struct request *r, const struct wish *w, const char *id)
+/* 1; 0: there are none that the key covers; or negative errno. */
+static int put_events(struct reader *l)
 {
     struct db_query q;
-    size_t rows = 0;
-    json_t *lines = json_array(), *entries = json_array();
-    const struct event_filter f = {.key = r->key,
-                                   .sandbox = id,
+    const struct event_filter f = {.key = l->request->key,
+                                   .sandbox = l->id,
                                    .types = EVENT_TYPES_ALL,
-                                   .is_rising = !w->is_backward,
+                                   .is_rising = !l->wish.is_backward,
                                    .limit = EVENTS_MAX};
-    int e = events_begin(&q, &f);
-    while (e == 0 && (e = db_next(&q)) == 1) {
-        rows++;
-        e = json_array_size(lines) < w->limit ? add(&q, w, lines, entries) : 0;
+    bool has_rows = false;
+    int r = events_begin(&q, &f);
+    while (r == 0 && (r = db_next(&q)) == 1) {
+        has_rows = true;
+        put_event(&l->page, &q);
+        r = 0;
     }
     db_end(&q);
-    if (e == 0 && rows > 0) {
-        control_answer(r, 200, json_pack("{so so}", "logs", lines, "logEntries", entries));
-        return;
-    }
-    json_decref(lines);
-    json_decref(entries);
-    if (e < 0)
-        request_fail(r, 503, "the server is short of memory; try again later");
+    return r < 0 ? r : has_rows;
+}
+
+/* ---- what was printed ---- */
+
+/* What is not there any more was not kept, or is too old. */
+static void on_kept(struct ask *a, int error, const char *data _unused_, size_t size _unused_,
+                    int fd)
+{
+    struct reader *l = container_of(a, struct reader, ask);
+    char *room;
+    ssize_t n = 0;
+    buf_reset(&l->records);
+    while (fd >= 0 && (room = buf_room(&l->records, READ_BYTES)) &&
+           (n = read(fd, room, READ_BYTES)) > 0)
+        buf_extend(&l->records, (size_t)n);
+    base_closep(&fd);
+    if ((error && error != ENOENT) || n < 0)
+        request_fail(l->request, 503, "what was printed can't be read now; try again later");
     else
-        request_fail(r, 404, "Sandbox \"%s\" doesn't exist or you don't have access to it", id);
+        answer(l);
+}
+
+static void on_message(struct link *link, const struct exec_message *m)
+{
+    struct reader *l = container_of(link, struct reader, link);
+    if (request_is_answered(l->request))
+        return;
+    if (m->packet.type == EXEC_LOGGED)
+        buf_append(&l->records, m->text, m->packet.text_size);
+    else if (m->packet.type == EXEC_ANSWER && m->packet.status == 0)
+        answer(l);
+    else if (m->packet.type == EXEC_ANSWER)
+        request_fail(l->request, 503, "what was printed can't be read now; try again later");
+}
+
+static void ask_kept(struct reader *l)
+{
+    if (launcher_ask(&l->ask, LAUNCH_OPEN, LAUNCH_KEPT, l->id, strlen(l->id)) < 0)
+        request_fail(l->request, 429, "too much is asked at once; try again");
+}
+
+/* It has ended, perhaps in the middle: then what is kept of it is read from the start. */
+static void on_closed(struct link *link, int error)
+{
+    struct reader *l = container_of(link, struct reader, link);
+    if (error == EAGAIN || error == EMFILE)
+        request_fail(l->request, 429, "too many are connected to this sandbox; try again later");
+    else if (!request_is_answered(l->request))
+        ask_kept(l);
+}
+
+static void on_opened(struct link *link)
+{
+    struct exec_packet p = {.type = EXEC_LOGS};
+    struct reader *l = container_of(link, struct reader, link);
+    if (link_send(link, &p, NULL, 0, -1) == 0)
+        return;
+    link_close(link, NULL);
+    ask_kept(l); /* it is ending */
+}
+
+static void ask(struct reader *l)
+{
+    if (l->wish.limit == 0 || strlen(l->id) != LAUNCH_NAME_SIZE)
+        answer(l);
+    else if (link_open(&l->link, l->id) < 0)
+        request_fail(l->request, 429, "too much is asked at once; try again");
+}
+
+/* ---- the request ---- */
+
+static void release(struct watch *w)
+{
+    struct reader *l = container_of(w, struct reader, link.watch);
+    log_page_done(&l->page);
+    log_wish_done(&l->wish);
+    buf_done(&l->records);
+    free(l);
+}
+
+static void over_reader(struct request *r)
+{
+    struct reader *l = r->state;
+    if (!l)
+        return;
+    readers--;
+    launcher_forget(&l->ask);
+    link_close(&l->link, release);
+}
+
+/* From when r->state is no path any more. */
+static const struct handler reading = {.over = over_reader};
+
+static struct reader *begin(struct request *r, const char *id)
+{
+    struct reader *l = readers < LOG_READERS_MAX ? calloc(1, sizeof(*l)) : NULL;
+    free(r->state);
+    r->state = l;
+    r->handler = &reading;
+    if (!l)
+        return NULL;
+    readers++;
+    l->request = r;
+    snprintf(l->id, sizeof(l->id), "%s", id);
+    l->link = (struct link){
+        .watch.fd = -1, .opened = on_opened, .message = on_message, .closed = on_closed};
+    l->ask = (struct ask){.answered = on_kept};
+    l->records = BUF_INIT(RECORDS_MAX_BYTES);
+    log_page_init(&l->page, &l->wish);
+    return l;
 }
 
 static void logs(struct request *r)
 {
     char id[64];
-    struct wish w = {0};
-    const char *text = r->state, *wrong = read_wish(r->head->query, &w);
-    if (!text_read_id(text, strlen(text), id))
-        wrong = "invalid sandbox ID; send the one that was answered";
+    const char *text = r->state;
+    if (!text_read_id(text, strlen(text), id)) {
+        request_fail(r, 400, "invalid sandbox ID; send the one that was answered");
+        return;
+    }
+    struct reader *l = begin(r, id);
+    if (!l) {
+        request_fail(r, 429, "too many logs are read at once; try again later");
+        return;
+    }
+    const char *wrong = log_wish_read(r->head->query, &l->wish);
+    int found = wrong ? 0 : put_events(l);
     if (wrong)
         request_fail(r, 400, "%s", wrong);
+    else if (found < 0)
+        request_fail(r, 503, "the server is short of memory; try again later");
+    else if (found == 0)
+        request_fail(r, 404, "Sandbox \"%s\" doesn't exist or you don't have access to it", id);
     else
-        answer(r, &w, id);
-    free_wish(&w);
+        ask(l);
 }
 
 const struct handler control_logs = {

@@ -42,6 +42,7 @@
 #define EVENTS_MAX           20000 /* kept, of all sandboxes */
 #define EVENT_DATA_MAX_BYTES 8192  /* with more it is kept without */
 #define EVENT_STREAMS_MAX    64
+#define LOG_READERS_MAX      32 /* of sandboxes, at once: each may hold megabytes */
 
 /* ---- code interpreter ---- */
 #define INTERPRETER_BODY_MAX          (4 * 1024 * 1024) /* of a cell */

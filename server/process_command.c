@@ -129,7 +129,8 @@ int process_command_read(const json_t *message, const struct box *b, const char 
         return -EINVAL;
     }
     e->tag = tag && json_string_length(tag) ? json_string_value(tag) : NULL;
-    e->flags = pty ? EXEC_TTY : 0;
+    /* What a terminal shows are no lines, and has in it what was typed. */
+    e->flags = pty ? EXEC_TTY : EXEC_LOG;
     if (!pty && input && !json_is_true(input)) /* who says nothing may write: older clients do */
         e->flags |= EXEC_NULL_INPUT;
     int r = read_process(process, b, user, ret, ret_why);

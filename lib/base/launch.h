@@ -21,8 +21,8 @@
  *   POLICY id, spec  server: another policy for a sandbox that has one; of the records name
  *                    and policy, in this order
  *   POLICY_SET id    launcher: it is in force; or error, and a sentence
- *   OPEN id, kind,   server: a connection to a sandbox's keeper; text is its name
- *        name
+ *   OPEN id, kind,   server: a connection to a sandbox's keeper, or what that has left; text is
+ *        name        its name
  *   OPENED id        launcher: with the descriptor; or error. ENOENT: there is no such sandbox
  *   USAGE id, name   server: what a sandbox uses
  *   USED id, usage   launcher: struct launch_usage; or error
@@ -88,6 +88,8 @@ enum launch_kind {
     LAUNCH_EXECS = 1, /* sandbox/exec_messages.h */
     LAUNCH_FILES,     /* lib/base/files.h */
     LAUNCH_PORTS,     /* sandbox/port_messages.h */
+    LAUNCH_KEPT,      /* no connection: what is kept of its output (sandbox/ended.h) behind its end,
+                         as a file to be read from the start */
 };
 
 /* What LOG asks for. */

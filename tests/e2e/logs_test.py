@@ -212,6 +212,13 @@ class Logs(Living):
         self.assertNotIn(value.encode(), self.logs().stdout)
         self.assertEqual(self.logs().stdout, done.stdout)
 
+    def test_secrets_of_programs_from_outside_are_not_in_it(self):
+        value = f"s3cr3t-{os.getpid()}-value-long-enough"
+        self.expect(glovebox("create", "--name", self.name, "--allow", "a.example", "--secret", "KEY=env:S@a.example", env={**os.environ, "S": value}))
+        pid = self.detach("sh", "-c", f"echo {value}; echo end")
+        self.assertTrue(wait_until(lambda: self.logs().stdout.endswith(f"[{pid}] end\n".encode())))
+        self.assertNotIn(value.encode(), self.logs().stdout)
+
     def test_what_is_kept_is_read_as_a_strangers(self):
         glovebox("run", "--name", self.name, "echo", "x")
         folder = f"{runtime_folder()}/ended"

@@ -104,11 +104,11 @@ class Logs(Events):
         self.client.ask("POST", f"/sandboxes/{box.name}/timeout", {"timeout": 100})
         path = f"/v2/sandboxes/{box.name}/logs"
         said = self.client.ask("GET", path).json()
-        self.assertEqual([line["line"] for line in said["logs"]][0], "sandbox created")
+        self.assertEqual([line["message"] for line in said["logs"]][0], "sandbox created")
         self.assertRegex(said["logEntries"][1]["message"], r"\Asandbox updated: set_timeout \d{4}-")
-        self.assertEqual([line["line"] for line in self.client.ask("GET", path + "?search=created").json()["logs"]], ["sandbox created"])
+        self.assertEqual([line["message"] for line in self.client.ask("GET", path + "?search=created").json()["logs"]], ["sandbox created"])
         self.assertEqual(len(self.client.ask("GET", path + "?limit=1&direction=backward").json()["logs"]), 1)
-        self.assertRegex(self.client.ask("GET", path + "?limit=1&direction=backward").json()["logs"][0]["line"], "updated")
+        self.assertRegex(self.client.ask("GET", path + "?limit=1&direction=backward").json()["logs"][0]["message"], "updated")
         subprocess.run([GLOVEBOX, "kill", box.name], capture_output=True, timeout=LIMIT, check=True)
         self.assertTrue(wait_until(lambda: len(self.client.ask("GET", path + "?level=warn").json()["logs"]) == 1))
         for query in ("limit=1001", "cursor=x", "start=-1", "direction=up", "level=loud", "search=%0"):
