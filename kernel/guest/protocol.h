@@ -53,10 +53,12 @@ struct stub_plan {
 /* SYS_GLOVEBOX_START(handler, restorer, stub_start, stub_end): the last call before the jump. */
 
 /*
- * SYS_GLOVEBOX_INIT(what, address): the init's loop.
- *   INIT_IDLE            answered, when a program is to be started, with the size of its arguments
- *   INIT_MEMORY, address memory of that size: the kernel writes a struct init_arguments there
- *   INIT_FAILED, errno   it can't be started
+ * SYS_GLOVEBOX_INIT(what, address, size): the init's loop. A program that is to be started is a
+ * struct init_arguments, with what it points to behind it.
+ *   INIT_IDLE, address, size   answered, when there is one: with 0 when it has been written there,
+ *                              or with its size when that is more
+ *   INIT_MEMORY, address       memory of that size: it is written there
+ *   INIT_FAILED, errno         it can't be started
  */
 enum { INIT_IDLE, INIT_MEMORY, INIT_FAILED };
 

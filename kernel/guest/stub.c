@@ -225,14 +225,11 @@ static void make_stack_executable(const uint64_t *stack)
     stub_syscall(STUB_NR_MPROTECT, page, PAGE_SIZE, PROT_EXEC_TOO | PROT_GROWSDOWN, 0, 0, 0);
 }
 
-/* Starts the program that the kernel describes in memory of this size. 0 or -errno. */
-static int64_t spawn_in(uint64_t memory)
+/* The child's pid or -errno. */
+static int64_t spawn(uint64_t arguments)
 {
-    const struct init_arguments *a = (const struct init_arguments *)memory;
-    int64_t r = stub_syscall(SYS_GLOVEBOX_INIT, INIT_MEMORY, memory, 0, 0, 0, 0);
-    if (r != 0)
-        return r;
-    r = stub_syscall(STUB_NR_CLONE, SIGCHLD, 0, 0, 0, 0, 0);
+    const struct init_arguments *a = (const struct init_arguments *)arguments;
+    int64_t r = stub_syscall(STUB_NR_CLONE, SIGCHLD, 0, 0, 0, 0, 0);
     if (r == 0) {
         stub_syscall(STUB_NR_EXECVE, a->path, a->argv, a->envp, 0, 0, 0);
         die();
@@ -240,29 +237,36 @@ static int64_t spawn_in(uint64_t memory)
     return r;
 }
 
-static void spawn(uint64_t size)
+/* A program with more arguments than there is room for at hand. 0, its pid, or -errno. */
+static int64_t spawn_large(uint64_t size)
 {
     int64_t r =
         stub_syscall(STUB_NR_MMAP, 0, size, PROT_READ_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, ~0ULL, 0);
-    if (r >= 0) {
-        uint64_t memory = (uint64_t)r;
-        r = spawn_in(memory);
-        stub_syscall(STUB_NR_MUNMAP, memory, size, 0, 0, 0, 0);
-    }
     if (r < 0)
-        stub_syscall(SYS_GLOVEBOX_INIT, INIT_FAILED, (uint64_t)-r, 0, 0, 0, 0);
+        return r;
+    uint64_t memory = (uint64_t)r;
+    r = stub_syscall(SYS_GLOVEBOX_INIT, INIT_MEMORY, memory, 0, 0, 0, 0);
+    if (r == 0)
+        r = spawn(memory);
+    stub_syscall(STUB_NR_MUNMAP, memory, size, 0, 0, 0, 0);
+    return r;
 }
 
-/* The sandbox's init. Orphans need no care: with SIGCHLD ignored the host reaps them. */
+/*
+ * The sandbox's init. Orphans need no care: with SIGCHLD ignored the host reaps them. Its own plan
+ * is room that nothing else needs.
+ */
 static __attribute__((noreturn)) void init_loop(void)
 {
     for (;;) {
-        int64_t size = stub_syscall(SYS_GLOVEBOX_INIT, INIT_IDLE, 0, 0, 0, 0, 0);
+        int64_t size =
+            stub_syscall(SYS_GLOVEBOX_INIT, INIT_IDLE, (uint64_t)&plan, sizeof(plan), 0, 0, 0);
         /* Without a kernel the host answers ENOSYS: everything here is about to end. */
         if (size < 0)
             die();
-        if (size > 0)
-            spawn((uint64_t)size);
+        int64_t r = size ? spawn_large((uint64_t)size) : spawn((uint64_t)&plan);
+        if (r < 0)
+            stub_syscall(SYS_GLOVEBOX_INIT, INIT_FAILED, (uint64_t)-r, 0, 0, 0, 0);
     }
 }
 

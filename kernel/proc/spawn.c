@@ -102,11 +102,12 @@ long sys_glovebox_init(struct call *c)
     if (c->arg[0] == INIT_MEMORY)
         return handed ? write_arguments(c, handed, call_addr(c, 1)) : -EINVAL;
     handed = s;
-    if (s)
-        return (long)s->block_bytes;
-    if (call_wait_on(c, &init_wait) < 0)
-        return 0;
-    return call_park(c, RESTART_NONE);
+    if (s) {
+        bool fits = s->block_bytes <= c->arg[2] && write_arguments(c, s, call_addr(c, 1)) == 0;
+        return fits ? 0 : (long)s->block_bytes;
+    }
+    int r = call_wait_on(c, &init_wait);
+    return r < 0 ? r : call_park(c, RESTART_NONE);
 }
 
 void spawn_give(struct embryo *e)
