@@ -15,7 +15,7 @@ from terminal import Terminal
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 GLOVEBOX = os.environ.get("GLOVEBOX", os.path.join(ROOT, "build/cli/glovebox"))
-LIMIT = 60  # seconds after which a run counts as hanging
+LIMIT = 120  # seconds after which a run counts as hanging: a machine may have much else to do
 
 
 def run(*words, input=b"", env=None, **more):
@@ -59,7 +59,7 @@ def is_alive(process):
     return fields is not None and fields[19] == process[1] and fields[0] not in "ZX"
 
 
-def wait_until(condition, seconds=20):
+def wait_until(condition, seconds=LIMIT):
     end = time.monotonic() + seconds
     while time.monotonic() < end:
         if condition():

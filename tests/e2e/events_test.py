@@ -25,6 +25,8 @@ class Events(Living):
             process.kill()
             process.communicate()
         self.addCleanup(end)
+        # It tells what happens from now on when it has begun to look.
+        self.assertTrue(wait_until(lambda: os.path.exists(f"/proc/{process.pid}/fd/3") or process.poll() is not None))
         return process
 
     def next(self, process):
@@ -36,7 +38,8 @@ class Events(Living):
         self.exec("sh", "-c", "kill -TERM $$")
         self.exec("sleep", "600", options=("--timeout", "0.1"))
         self.exec("no-such-program")
-        self.expect(glovebox("exec", "-d", self.name, "--", "sleep", "600"))
+        self.expect(glovebox("exec", "-d", self.name, "--", "sh", "-c", "trap '' TERM; echo deaf; exec sleep 600"))
+        self.assertTrue(wait_until(lambda: b"deaf" in glovebox("logs", self.name).stdout))
         glovebox("kill", self.name)
         seen = self.events()
         self.assertEqual([(e["type"], e.get("cause"), e.get("status")) for e in seen], [
@@ -64,7 +67,6 @@ class Events(Living):
 
     def test_follow(self):
         process = self.follow(self.name)
-        self.assertTrue(wait_until(lambda: os.path.exists(f"/proc/{process.pid}/fd/3")))
         glovebox("run", "--name", "events-other", "--rm", "true")
         self.create("--lifetime", "300ms")
         self.assertEqual(self.next(process)["type"], "start")

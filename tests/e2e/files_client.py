@@ -44,8 +44,8 @@ class Connection:
         os.ftruncate(fd, size)
         self.memory = mmap.mmap(fd, size)
         self.socket = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        self.socket.connect(socket_path(name, "files"))  # waits for room, as one with a time limit does not
         self.socket.settimeout(LIMIT)
-        self.socket.connect(socket_path(name, "files"))
         socket.send_fds(self.socket, [struct.pack("<II", 1, 0)], [fd])
         os.close(fd)
 

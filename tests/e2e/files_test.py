@@ -424,8 +424,8 @@ class Connections(Files):
                                   (struct.pack("<II", 1, 0), [read], errno.EBADF), (struct.pack("<II", 1, 0), [small], errno.EBADF),
                                   (struct.pack("<II", 1, 0), [large], errno.EBADF)):
             with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as s:
-                s.settimeout(20)
                 s.connect(path)
+                s.settimeout(LIMIT)
                 socket.send_fds(s, [hello], fds)
                 answer = s.recv(100)
                 self.assertEqual(files.ANSWER.unpack(answer)[1] if answer else 0, error)
@@ -437,8 +437,8 @@ class Connections(Files):
     def connect_silently(self):
         s = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self.addCleanup(s.close)
+        s.connect(files.socket_path(self.name, "files"))  # waits for room, as one with a time limit does not
         s.settimeout(LIMIT)
-        s.connect(files.socket_path(self.name, "files"))
         return s
 
     def test_who_says_hello_after_others_have_come_is_heard(self):

@@ -4,6 +4,7 @@
 import json
 import os
 import re
+import select
 import signal
 import socket
 import struct
@@ -109,11 +110,15 @@ class Logs(Living):
         follower = self.follow(pid)
         self.assertEqual(follower.stdout.readline(), b"first\n")
         self.exec("sh", "-c", "mkfifo /tmp/go 2>/dev/null")
-        pid = self.detach("sh", "-c", "cat /tmp/go; echo over", options=("--tag", "reader"))
+        self.detach("sh", "-c", "echo before; while read word </tmp/go; do echo $word; done", options=("--tag", "reader"))
+        self.assertTrue(wait_until(lambda: self.logs("reader").stdout == b"before\n"))
         second = self.follow("reader", options=("--tail", "0"))
-        self.exec("sh", "-c", "echo now >/tmp/go")
+        # What is written before it looks is not for it.
+        while not select.select([second.stdout], [], [], 0.1)[0]:
+            self.exec("sh", "-c", "echo now >/tmp/go")
         self.assertEqual(second.stdout.readline(), b"now\n")
-        self.assertEqual(second.stdout.readline(), b"over\n")
+        self.exec("sh", "-c", "echo over >/tmp/go")
+        self.assertTrue(any(line == b"over\n" for line in iter(second.stdout.readline, b"")))
         glovebox("kill", self.name)
         self.assertEqual((second.wait(LIMIT), second.stderr.read()), (0, b""))
         self.assertEqual((follower.wait(LIMIT), follower.stderr.read()), (0, b""))
@@ -161,7 +166,9 @@ class Logs(Living):
 
     def test_who_follows_and_does_not_read_holds_nobody_up(self):
         self.create()
+        self.detach("sh", "-c", "echo begun")
         follower = self.follow()
+        self.assertEqual(follower.stdout.readline(), b"[2] begun\n")
         pid = self.detach("sh", "-c", "head -c 50000000 /dev/zero | tr '\\0' '\\n'; echo end")
         self.wait_for_end(pid)
         killer = subprocess.Popen([GLOVEBOX, "kill", self.name])
@@ -250,8 +257,8 @@ class Logs(Living):
 class Abuse(Living):
     def connect(self):
         s = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        s.connect(f"{runtime_folder()}/sandboxes/.{self.name}+exec")  # waits for room, as one with a time limit does not
         s.settimeout(LIMIT)
-        s.connect(f"{runtime_folder()}/sandboxes/.{self.name}+exec")
         self.addCleanup(s.close)
         return s
 

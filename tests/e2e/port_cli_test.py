@@ -75,9 +75,9 @@ def glovebox(*words, **more):
 
 
 class Forwarded(Case):
-    def serve(self, *options, code="Server(('127.0.0.1', 8000), Handler)"):
+    def serve(self, *options, code="Server(('127.0.0.1', 8000), Handler)", name=""):
         """A sandbox with a server in it, which listens when this returns."""
-        self.name = f"fwd-{os.getpid()}-{self.id().rpartition('.')[2].removeprefix('test_')}"[:63]
+        self.name = f"fwd{name}-{os.getpid()}-{self.id().rpartition('.')[2].removeprefix('test_')}"[:63]
         self.process = self.start("--name", self.name, *options, "--", "python3", "-c",
                                   SERVER + f"s = {code}\nprint('ready', flush=True)\ns.serve_forever()")
         self.assertEqual(self.process.stdout.readline(), b"ready\n")
@@ -248,7 +248,7 @@ class Forward(Forwarded):
 
     def test_connections_end_with_the_command(self):
         for number in (signal.SIGINT, signal.SIGKILL):
-            self.serve()
+            self.serve(name=int(number))
             p, (port,) = self.forward("0:8000")
             with socket.create_connection(("127.0.0.1", port), LIMIT) as s:
                 s.sendall(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n")

@@ -4,6 +4,7 @@ import base64
 import http.client
 import json
 import os
+import random
 import re
 import resource
 import signal
@@ -16,9 +17,22 @@ from cases import GLOVEBOX, LIMIT, Case, wait_until
 KEY = "e2b_" + "0123456789abcdef" * 2 + "01234567"
 
 
+ours = []  # until this program ends
+
+
 def free_port():
-    with socket.create_server(("127.0.0.1", 0)) as s:
-        return s.getsockname()[1]
+    """One that no other test takes, nor the machine for a connection of somebody's, also while nobody listens there."""
+    for port in random.sample(range(20000, 30000), 10000):
+        lock = socket.socket(socket.AF_UNIX)
+        try:
+            lock.bind(f"\0glovebox-test-port-{port}")
+            socket.create_server(("127.0.0.1", port)).close()
+        except OSError:
+            lock.close()
+            continue
+        ours.append(lock)
+        return port
+    raise AssertionError("no port is free")
 
 
 class Answer:

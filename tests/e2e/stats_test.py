@@ -149,8 +149,8 @@ class Abuse(Living):
 
     def connect(self):
         s = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        s.settimeout(20)
-        s.connect(f"{runtime_folder()}/sandboxes/.{self.name}+exec")
+        s.connect(f"{runtime_folder()}/sandboxes/.{self.name}+exec")  # waits for room, as one with a time limit does not
+        s.settimeout(LIMIT)
         self.addCleanup(s.close)
         return s
 

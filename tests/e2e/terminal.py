@@ -88,7 +88,7 @@ class Terminal:
         self.output += data
         return bool(data)
 
-    def expect(self, text, seconds=20):
+    def expect(self, text, seconds=120):
         end = time.monotonic() + seconds
         while text not in self.output:
             if time.monotonic() > end:
@@ -108,7 +108,7 @@ class Terminal:
                 return int(line) if line else None
         return None
 
-    def wait(self, seconds=60):
+    def wait(self, seconds=120):
         """The exit status (128 + n for signal n) after reading all output; None if it hangs."""
         while self.status is None:
             status = self._next_status(seconds)
@@ -122,7 +122,7 @@ class Terminal:
             pass
         return self.status
 
-    def wait_stopped(self, seconds=20):
+    def wait_stopped(self, seconds=120):
         status = self._next_status(seconds)
         return status is not None and os.WIFSTOPPED(status)
 

@@ -14,6 +14,10 @@ from cases import GLOVEBOX, Tty, descendants, is_alive, main, wait_until  # noqa
 from terminal import Terminal  # noqa: E402
 
 
+# A job that says when it runs, and when it goes on; not in the words with which it is typed in.
+JOB = b"""sh -c 'sleep 1000 & trap "echo went\\ on" CONT; echo beg""un; while :; do wait; done'"""
+
+
 class Terminals(Tty):
     def test_is_a_terminal(self):
         t = self.open("-it", "--", "sh", "-c", "test -t 0 && test -t 1 && test -t 2 && tty")
@@ -21,13 +25,12 @@ class Terminals(Tty):
         self.assertEqual(t.output, b"/dev/pts/0\r\n")
 
     def test_size_and_its_changes(self):
-        t = self.open("-t", "--", "bash", "-c", "trap 'stty size' WINCH; stty size; "
-                      "while :; do sleep 0.1; done", size=(33, 101))
+        # bash takes no notice of a Ctrl-C while it waits for a program that has just ended by itself: there is none then.
+        t = self.open("-t", "--", "bash", "-c", "sleep 1000 & trap 'stty size; echo told' WINCH; stty size; "
+                      "while :; do wait; done", size=(33, 101))
         self.assertTrue(t.expect(b"33 101\r\n"), t.output)
         t.resize(50, 120)
-        self.assertTrue(t.expect(b"50 120\r\n"), t.output)
-        # bash takes no notice of a Ctrl-C while it waits for a stty that has just ended by itself.
-        time.sleep(0.5)
+        self.assertTrue(t.expect(b"50 120\r\ntold\r\n"), t.output)
         t.write(b"\x03")
         self.assertEqual(t.wait(), 130)
 
@@ -68,14 +71,15 @@ class Terminals(Tty):
     def test_shell_with_job_control(self):
         t = self.open("-it", "-e", "PS1=$ ", "--", "bash", "--norc", "--noediting")
         self.assertTrue(t.expect(b"$ "), t.output)
-        t.write(b"sleep 1000\r")
-        time.sleep(0.5)
+        t.write(JOB + b"\r")
+        self.assertTrue(t.expect(b"begun"), t.output)
         t.write(b"\x1a")
         self.assertTrue(t.expect(b"Stopped"), t.output)
         t.write(b"jobs; fg\r")
-        time.sleep(0.5)
+        self.assertTrue(t.expect(b"went on"), t.output)
+        t.output = b""
         t.write(b"\x03")
-        time.sleep(0.3)
+        self.assertTrue(t.expect(b"$ "), t.output)  # what is typed before it would be thrown away
         t.write(b"echo status $?\r")
         self.assertTrue(t.expect(b"status 130"), t.output)
         t.write(b"exit 9\r")
@@ -88,7 +92,7 @@ class Terminals(Tty):
         self.assertTrue(t.wait_stopped())
         self.assertEqual(t.attributes(), t.attributes_before)
         os.kill(t.pid, signal.SIGCONT)
-        self.assertTrue(wait_until(lambda: not t.has_echo(), 10))
+        self.assertTrue(wait_until(lambda: not t.has_echo()))
         t.write(b"again\r")
         self.assertTrue(t.expect(b"again\r\nagain\r\n"), t.output)
         t.write(b"\x04")
@@ -122,7 +126,7 @@ class Terminals(Tty):
         self.assertTrue(t.expect(b"ready\r\n"), t.output)
         below = descendants(t.pid)
         t.hang_up()
-        self.assertTrue(wait_until(lambda: not any(map(is_alive, below)), 10))
+        self.assertTrue(wait_until(lambda: not any(map(is_alive, below))))
 
     def test_message_in_raw_mode_has_proper_lines(self):
         t = self.open("-it", "no-such-program")
@@ -186,17 +190,17 @@ class Programs(Tty):
 
     def test_bash_job_control(self):
         t = self.shell()
-        self.say(t, b"sleep 1000", b"sleep 1000\r\n")
-        time.sleep(0.5)
+        self.say(t, JOB, b"begun")
         self.say(t, b"\x1a", b"Stopped")
         self.say(t, b"jobs", b"Stopped")
-        self.say(t, b"bg", b"sleep 1000 &")
+        self.say(t, b"bg", b"went on")
         self.say(t, b"jobs", b"Running")
-        t.write(b"fg\r")
-        time.sleep(0.5)
-        self.say(t, b"\x03", b">> ")
+        self.say(t, b"kill -STOP %1; until jobs -s | grep -q .; do sleep 0.1; done; fg", b"went on")
+        t.output = b""
+        t.write(b"\x03")
+        self.assertTrue(t.expect(b">> "), t.output)
         self.say(t, b"echo status $?", b"status 130")
-        self.say(t, b"cat & sleep 0.5; jobs", b"Stopped")
+        self.say(t, b"cat & until jobs -s | grep -q cat; do sleep 0.1; done; jobs", b"Stopped")
         self.say(t, b"kill %1; wait %1; echo gone $?", b"gone ")
         self.say(t, b"seq 3 | (sleep 0.2; cat) | tail -1", b"\r3\r\n")
         t.write(b"exit 5\r")

@@ -12,7 +12,7 @@ def main():
     for name, program in tests_of("unit"):
         if not wanted(name):
             continue
-        done = run([program], 120, env=env, cwd=BUILD)
+        done = run([program], 400, env=env, cwd=BUILD)
         detail(done.output)
         cases = harness_cases(done.output)
         for case, (verdict, reason) in cases.items():
