@@ -133,8 +133,14 @@ static bool check_network(struct request *r, const json_t *body, struct box_wish
                                    .internet = wish->internet,
                                    .allows_egress = server.allows_egress,
                                    .most = r->key->scope.egress};
-    bool is_public = false;
-    int status = network_check_ports(network, server.has_public_ports, &is_public, &why);
+    bool is_public = false, may_be_public = !r->key->scope.private_ports;
+    int status =
+        network_check_ports(network, server.has_public_ports && may_be_public, &is_public, &why);
+    if (status == 0 && is_public && !may_be_public) {
+        status = 403;
+        why = "network.allowPublicTraffic: not with this key; leave it out, and send the traffic "
+              "token of the sandbox, or use another key";
+    }
     wish->has_private_ports = !is_public;
     if (status == 0)
         status = network_compile(&w, policy, &why);

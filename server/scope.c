@@ -82,15 +82,18 @@ static bool read_expiry(const json_t *object, struct scope *s)
     return true;
 }
 
-/* read_only can only be given, the right to manage keys only taken. */
+/* read_only and private_ports can only be given, the right to manage keys only taken. */
 static bool read_rights(const json_t *object, struct scope *s)
 {
     const char *wrong = NULL;
     json_t *read_only = json_member(object, "readOnly", JSON_TRUE, &wrong);
     json_t *manages = json_member(object, "manageKeys", JSON_TRUE, &wrong);
-    bool is_wider =
-        (s->read_only && json_is_false(read_only)) || (!s->manages_keys && json_is_true(manages));
+    json_t *public_ports = json_member(object, "publicPorts", JSON_TRUE, &wrong);
+    bool is_wider = (s->read_only && json_is_false(read_only)) ||
+                    (!s->manages_keys && json_is_true(manages)) ||
+                    (s->private_ports && json_is_true(public_ports));
     s->read_only |= json_is_true(read_only);
+    s->private_ports |= json_is_false(public_ports);
     s->manages_keys &= json_is_true(manages); /* only when it is asked for */
     return !wrong && !is_wider;
 }
@@ -117,7 +120,7 @@ static bool read_templates(const json_t *object, struct scope *s)
 static bool is_member(const char *key)
 {
     static const char *const others[] = {"egress", "expiresAt", "readOnly", "manageKeys",
-                                         "templates"};
+                                         "publicPorts", "templates"};
     for (size_t i = 0; i < ARRAY_SIZE(numbers); i++)
         if (!strcmp(numbers[i].name, key))
             return true;
@@ -152,7 +155,7 @@ static const char *read_all(const json_t *object, struct scope *s)
     if (!read_expiry(object, s))
         return "scope.expiresAt: give a time as 2026-01-02T03:04:05Z, no later than the own key's";
     if (!read_rights(object, s))
-        return "scope: readOnly and manageKeys can only be narrower than the own key's";
+        return "scope: readOnly, manageKeys and publicPorts can only be narrower than the own key's";
     if (!read_templates(object, s))
         return "scope.templates: give names, all of which the own key may use";
     return NULL;
@@ -176,8 +179,9 @@ json_t *scope_write(const struct scope *s)
 {
     char expires[TIME_TEXT_SIZE + 1];
     struct scope copy = *s;
-    json_t *object = json_pack("{ss sb sb}", "egress", egress_names[s->egress], "readOnly",
-                               s->read_only, "manageKeys", s->manages_keys);
+    json_t *object = json_pack("{ss sb sb sb}", "egress", egress_names[s->egress], "readOnly",
+                               s->read_only, "manageKeys", s->manages_keys, "publicPorts",
+                               !s->private_ports);
     bool is_whole = object != NULL;
     for (size_t i = 0; is_whole && i < ARRAY_SIZE(numbers); i++) {
         int64_t number = *number_at(&copy, &numbers[i]);

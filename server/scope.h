@@ -26,6 +26,7 @@ struct scope {
     enum scope_egress egress;
     bool read_only; /* sees, and gets no sandbox's token */
     bool manages_keys;
+    bool private_ports; /* whoever connects to a sandbox's ports needs its traffic token */
     json_t *templates; /* names, or NULL: all */
 };
 

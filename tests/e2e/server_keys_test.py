@@ -50,6 +50,35 @@ class Keys(Served):
         self.expect_status(made, 400, "at most 100 seconds")
         self.expect_status(below.ask("POST", "/v2/sandboxes", {"templateID": "code-interpreter-v1"}), 403, "not for this key")
 
+    def test_public_ports(self):
+        self.server.options = ("--default-ports", "public")
+        self.server.stop()
+        self.server.start()
+        maker = self.make(name="maker", manageKeys=True)
+        self.assertIsNone(maker.create().traffic)
+        private = self.make(maker, name="private", manageKeys=True, publicPorts=False)
+        for wider in (True, 1, "no"):
+            self.expect_status(self.make(private, 400, publicPorts=wider), 400, "scope")
+        for client in (private, self.make(private), self.make(private, publicPorts=False)):
+            refused = client.ask("POST", "/v2/sandboxes", {"templateID": "base", "network": {"allowPublicTraffic": True}})
+            self.expect_status(refused, 403, "allowPublicTraffic: not with this key")
+            self.assertEqual(self.names(client), set())
+            for network in ({}, {"allowPublicTraffic": False}, {"allowPublicTraffic": None}):
+                box = client.create(network=network)
+                self.assertRegex(box.traffic, r"\A[A-Za-z0-9]{32}\Z")
+                path = f"/sandboxes/{box.name}/ports/8000/"
+                self.expect_status(client.ask("GET", path, key=False), 403, "traffic")
+                client.ask("PUT", f"/sandboxes/{box.name}/network", {"allowPublicTraffic": True})
+                self.expect_status(client.ask("GET", path, key=False), 403, "traffic")
+                box.kill()
+            self.assertTrue(wait_until(lambda c=client: self.names(c) == set()))
+        scopes = {k["name"]: k["scope"]["publicPorts"] for k in self.client.ask("GET", "/api-keys").json()}
+        self.assertEqual((scopes["maker"], scopes["private"]), (True, False))
+        self.server.stop(signal.SIGKILL)
+        self.server.start()
+        refused = private.ask("POST", "/v2/sandboxes", {"templateID": "base", "network": {"allowPublicTraffic": True}})
+        self.expect_status(refused, 403, "not with this key")
+
     def test_limits_count_with_those_below(self):
         maker = self.make(manageKeys=True, sandboxes=2)
         below, other = self.make(maker), self.make(maker, sandboxes=1)
