@@ -62,14 +62,18 @@ static int add(const struct box *b, enum event_type type, const char *data)
     int r = text_make_uuid(uuid);
     if (r == 0)
         r = db_run(server.db,
-                   "INSERT INTO events (uuid, at_ms, key, sandbox, type, template, data) VALUES "
-                   "(?, ?, ?, ?, ?, ?, ?)",
-                   "siisiss", uuid, server_wall_ms(), b->key, b->id, (int64_t)type, b->template,
-                   data);
+                   "INSERT INTO events (uuid, at_ms, key, sandbox, type, template, data, tenant) "
+                   "VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+                   "siisissi", uuid, server_wall_ms(), b->key, b->id, (int64_t)type, b->template,
+                   data, keys_tenant(b->key));
     if (r < 0)
         return r;
-    db_run(server.db, "DELETE FROM events WHERE id <= ?", "i",
-           db_last_id(server.db) - (int64_t)EVENTS_MAX);
+    /* Who has as many as another, and now one more, has most. */
+    db_run(server.db,
+           "DELETE FROM events WHERE (SELECT sum(count) FROM event_counts) > ? AND id = "
+           "(SELECT min(id) FROM events WHERE tenant = "
+           "(SELECT tenant FROM event_counts ORDER BY count DESC LIMIT 1))",
+           "i", (int64_t)EVENTS_MAX);
     waker.fire = wake;
     return timer_set(&waker, server_now_ns());
 }
@@ -130,7 +134,8 @@ void events_tell_killed(const struct box *b, const char *cause, const char *word
 
 void events_inherit(int64_t from, int64_t to)
 {
-    int r = db_run(server.db, "UPDATE events SET key = ? WHERE key = ?", "ii", to, from);
+    int r = db_run(server.db, "UPDATE events SET key = ?, tenant = ? WHERE key = ?", "iii", to,
+                   keys_tenant(to), from);
     if (r < 0)
         server_say("events of a revoked key can't be given to its maker: %s", strerror(-r));
 }

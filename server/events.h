@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * What has happened to sandboxes: made, changed, ended, each with its cause. Rows of the database,
- * the latest EVENTS_MAX of them, which outlive their sandboxes and the server. Their numbers grow;
- * one is given only once.
+ * EVENTS_MAX of them, which outlive their sandboxes and the server. Their numbers grow; one is
+ * given only once. When there are more, the oldest of the tenant goes (keys_tenant()) who has most
+ * of them: nobody can push out what others have within an equal share.
  *
  * A sandbox's first is that it was made, told when it runs, and its last that it ended. Where the
  * server was killed in between, the next one tells what is missing.

@@ -92,6 +92,14 @@ bool keys_covers(const struct key *k, int64_t below)
     return !k->parent || is_below(k, below);
 }
 
+int64_t keys_tenant(int64_t id)
+{
+    const struct key *k = keys_get(id);
+    while (k && k->parent && k->parent->parent)
+        k = k->parent;
+    return k ? k->id : id;
+}
+
 /* ---- records ---- */
 
 static int record(struct key *k)

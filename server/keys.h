@@ -43,6 +43,10 @@ struct key *keys_next(const struct key *k); /* NULL: the first */
 /* Whether `below` is k or was made with it, or with a key that was. */
 bool keys_covers(const struct key *k, int64_t below);
 
+/* The tenant of a key: that which was made with an owner's, and itself or those above it are; of an
+ * owner's and of one that is no more itself. */
+int64_t keys_tenant(int64_t id);
+
 /* Makes one; the scope is taken. text is the only copy there is. 0; -EAGAIN: there are too many; or
  * negative errno. */
 int keys_make(const struct key *parent, const char *name, struct scope *scope, struct key **ret,

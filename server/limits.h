@@ -39,7 +39,7 @@
 #define AUDIT_ROWS_MAX     100000
 
 /* ---- events ---- */
-#define EVENTS_MAX           20000 /* kept, of all sandboxes */
+#define EVENTS_MAX           20000 /* kept, of all tenants */
 #define EVENT_DATA_MAX_BYTES 8192  /* with more it is kept without */
 #define EVENT_STREAMS_MAX    64
 #define LOG_READERS_MAX      32 /* of sandboxes, at once: each may hold megabytes */

@@ -92,4 +92,24 @@ static const char *const schema_steps[] = {
     "  ifnull((SELECT max(key) FROM events), 0), ifnull((SELECT max(key) FROM webhooks), 0));"
     "CREATE TRIGGER keys_have_numbers AFTER INSERT ON keys BEGIN"
     "  UPDATE key_numbers SET last = NEW.id; END;",
+
+    /* Events have tenants (keys_tenant() of keys.h); how many each has. */
+    "ALTER TABLE events ADD COLUMN tenant INTEGER NOT NULL DEFAULT 0;"
+    "UPDATE events SET tenant = ifnull(("
+    "  WITH RECURSIVE up (id, parent) AS ("
+    "    SELECT id, parent FROM keys WHERE id = events.key"
+    "    UNION ALL SELECT keys.id, keys.parent FROM keys JOIN up ON keys.id = up.parent)"
+    "  SELECT id FROM up WHERE parent IN (SELECT id FROM keys WHERE parent = 0)), key);"
+    "CREATE INDEX events_by_tenant ON events (tenant, id);"
+    "CREATE TABLE event_counts (tenant INTEGER PRIMARY KEY, count INTEGER NOT NULL);"
+    "INSERT INTO event_counts SELECT tenant, count(*) FROM events GROUP BY tenant;"
+    "CREATE TRIGGER events_are_more AFTER INSERT ON events BEGIN"
+    "  INSERT INTO event_counts VALUES (NEW.tenant, 1)"
+    "  ON CONFLICT (tenant) DO UPDATE SET count = count + 1; END;"
+    "CREATE TRIGGER events_are_fewer AFTER DELETE ON events BEGIN"
+    "  UPDATE event_counts SET count = count - 1 WHERE tenant = OLD.tenant; END;"
+    "CREATE TRIGGER events_are_inherited AFTER UPDATE OF tenant ON events BEGIN"
+    "  UPDATE event_counts SET count = count - 1 WHERE tenant = OLD.tenant;"
+    "  INSERT INTO event_counts VALUES (NEW.tenant, 1)"
+    "  ON CONFLICT (tenant) DO UPDATE SET count = count + 1; END;",
 };

@@ -4,12 +4,15 @@
 import json
 import os
 import signal
+import sqlite3
 import subprocess
 import sys
 
 sys.dont_write_bytecode = True
 from cases import GLOVEBOX, LIMIT, main, wait_until  # noqa: E402
 from server_client import Served  # noqa: E402
+
+DATABASE = "server.db"
 
 
 class Events(Served):
@@ -96,6 +99,63 @@ class History(Events):
         self.server.start()
         self.assertTrue(wait_until(lambda: self.labels(box.name) == ["created", "killed"]))
         self.assertEqual(self.last(box.name)["eventData"]["cause"], "request")
+
+    def rows(self, sql, *values):
+        """Of the records, which the server has for itself while it runs."""
+        records = sqlite3.connect(os.path.join(self.server.state, DATABASE))
+        try:
+            found = records.execute(sql, values).fetchall()
+            records.commit()
+            return found
+        finally:
+            records.close()
+
+    def test_a_tenant_does_not_push_out_others(self):
+        quiet, loud = [self.client.ask("POST", "/api-keys", {"name": n, "scope": {"manageKeys": True}}).json() for n in "ab"]
+        below = self.server.client(loud["key"]).ask("POST", "/api-keys", {"name": "c"}).json()
+        box = self.server.client(quiet["key"]).create()
+        other = self.server.client(below["key"]).create()
+        self.server.stop()
+        for of, name in ((quiet["id"], box.name), (loud["id"], "iloud")):
+            have = self.rows("SELECT count FROM event_counts WHERE tenant = ?", of)[0][0]
+            self.rows("WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ?) INSERT INTO events (uuid, at_ms, key, "
+                      "sandbox, type, template, data, tenant) SELECT i, 1, ?, ?, 2, 'base', '{}', ? FROM n",
+                      {quiet["id"]: 100, loud["id"]: 19900}[of] - have, of, name, of)
+        self.server.start()
+        for _ in range(50):
+            self.expect_status(self.server.client(below["key"]).ask("POST", f"/sandboxes/{other.name}/timeout", {"timeout": 100}), 204)
+        self.server.stop()
+        counts = dict(self.rows("SELECT tenant, count FROM event_counts"))
+        self.assertEqual(counts, dict(self.rows("SELECT tenant, count(*) FROM events GROUP BY tenant")))
+        self.assertEqual((counts[int(quiet["id"])], counts[int(loud["id"])]), (100, 19900))
+        self.assertEqual(self.rows("SELECT count(*) FROM events WHERE sandbox = ?", other.name)[0][0], 50)
+        self.server.start()
+        self.assertEqual(self.labels(box.name)[:2], ["created", "updated"])
+        # What a revoked key did is its maker's, and counts for him.
+        self.expect_status(self.client.ask("DELETE", f"/api-keys/{loud['id']}"), 204)
+        self.server.stop()
+        counts = {t: n for t, n in self.rows("SELECT tenant, count FROM event_counts") if n}
+        self.assertEqual(counts, dict(self.rows("SELECT tenant, count(*) FROM events GROUP BY tenant")))
+        self.assertEqual(counts[int(quiet["id"])], 100)
+        self.assertNotIn(int(loud["id"]), counts)
+        self.server.start()
+
+    def test_events_that_were_there_before_there_were_tenants(self):
+        owner = self.client.ask("GET", "/api-keys").json()[0]["id"]
+        tenant = self.client.ask("POST", "/api-keys", {"name": "t", "scope": {"manageKeys": True}}).json()
+        below = self.server.client(tenant["key"]).ask("POST", "/api-keys", {"name": "b"}).json()
+        for key in (None, tenant["key"], below["key"]):
+            (self.server.client(key) if key else self.client).create()
+        self.server.stop()
+        for sql in ("DROP TRIGGER events_are_more", "DROP TRIGGER events_are_fewer", "DROP TRIGGER events_are_inherited", "DROP TABLE event_counts",
+                    "DROP INDEX events_by_tenant", "ALTER TABLE events DROP COLUMN tenant"):
+            self.rows(sql)
+        version = self.rows("PRAGMA user_version")[0][0]
+        self.rows(f"PRAGMA user_version = {version - 1}")
+        self.server.start()
+        self.server.stop()
+        self.assertEqual(sorted(self.rows("SELECT tenant, count FROM event_counts")), [(int(owner), 1), (int(tenant["id"]), 2)])
+        self.server.start()
 
 
 class Logs(Events):
