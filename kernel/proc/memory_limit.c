@@ -11,9 +11,6 @@
 #include <malloc.h>
 #include <signal.h>
 
-/* Bytes that a nanosecond of processor time can fill at the very most: the host clears each page.
- */
-#define FILLED_PER_NS 4
 /* What was admitted is filled at least this fast, and seen then. */
 #define PROMISE_PER_SECOND (128LL << 20)
 /* An eighth of the limit is not far past it. */
@@ -110,7 +107,7 @@ static int64_t looked_cpu_ns;
 static uint64_t room_of(const struct memory_use *u)
 {
     uint64_t limit = kernel.config.memory_bytes;
-    return limit - MIN(u->total_bytes, limit);
+    return limit - MIN(u->total_bytes + u->copied_bytes, limit);
 }
 
 /* What this process keeps for speed alone, and what it has freed. */
@@ -138,21 +135,22 @@ static struct memory_use measure(void)
 static void look(int64_t now_ns, int64_t cpu_ns, struct meter_plan *plan)
 {
     static size_t process_count = 1;
-    uint64_t filled_bytes = (uint64_t)MAX(cpu_ns - looked_cpu_ns, (int64_t)0) * FILLED_PER_NS;
+    uint64_t filled_bytes =
+        (uint64_t)MAX(cpu_ns - looked_cpu_ns, (int64_t)0) * MEMORY_FILLED_PER_NS;
     if (filled_bytes >= free_bytes / 2) {
         const struct memory_use u = measure();
         bool is_over = u.total_bytes > kernel.config.memory_bytes;
         if (is_over && !u.is_unsure && !is_dying(now_ns))
             kill_victim(now_ns);
-        if (is_over)
+        if (is_over || u.is_unsure)
             meter_want_at(plan, now_ns + DYING_NS);
         looked_cpu_ns = cpu_ns;
         free_bytes = room_of(&u);
         process_count = MAX(u.process_count, (size_t)1);
     }
-    meter_want_cpu(plan, (int64_t)(free_bytes / 2 / FILLED_PER_NS / (2 * process_count)));
+    meter_want_cpu(plan, (int64_t)(free_bytes / 2 / MEMORY_FILLED_PER_NS / (2 * process_count)));
     /* So many could pass the limit by far, each within its tick, and no alarm would tell. */
-    uint64_t in_ticks = process_count * METER_TICK_NS * FILLED_PER_NS;
+    uint64_t in_ticks = process_count * METER_TICK_NS * MEMORY_FILLED_PER_NS;
     if (in_ticks > free_bytes + kernel.config.memory_bytes / OVER_PART)
         meter_want_at(plan, now_ns + METER_CLOCK_NS);
 }

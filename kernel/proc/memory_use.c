@@ -4,6 +4,7 @@
 #include "kernel/core/held.h"
 #include "kernel/core/kernel.h"
 #include "kernel/host/host.h"
+#include "kernel/proc/account.h"
 #include "kernel/proc/shared_memory.h"
 #include "kernel/proc/usage.h"
 
@@ -83,10 +84,30 @@ static void count_mappings(void)
 
 /* ---- page by page ---- */
 
-/* Its pages may be others' too, or are the host's to take back. */
+/*
+ * Bytes that may have been copied at most until now, by those that write to pages they have with
+ * others: a page with each fault, whether a process's own or one of this process that writes for
+ * it. Of those that have ended only the time is known. Never less than before, but for an ending
+ * process at the moment of its end.
+ */
+static uint64_t changes_so_far(void)
+{
+    const struct account_totals ended = account_totals();
+    uint64_t faults = process_page_faults(NULL);
+    const struct process *p;
+    list_for_each(p, &process_all, all_link)
+    {
+        if (p->state == PROCESS_ALIVE && !p->exiting)
+            faults += process_page_faults(p);
+    }
+    return faults * GUEST_PAGE_SIZE +
+           (uint64_t)(ended.user_ns + ended.system_ns) * MEMORY_FILLED_PER_NS;
+}
+
+/* Its pages may be others' too. */
 static bool is_in_doubt(const struct address_space *s)
 {
-    return s->family->space_count > 1 || s->memory.frees_lazily;
+    return s->family->space_count > 1;
 }
 
 static uint64_t estimate(const struct address_space *s)
@@ -98,37 +119,53 @@ static uint64_t estimate(const struct address_space *s)
     return MIN(m->measured_bytes + grown, m->resident_bytes);
 }
 
-/* Its share of the pages that it has with others, without those that it gave up. */
-static void measure_pages(const struct process *p, struct space_memory *m)
+/* Its share of the pages that it has with others. */
+static void measure_pages(const struct process *p, struct space_memory *m, uint64_t changes)
 {
     char text[4096];
     if (read_of(p, "smaps_rollup", text, sizeof(text)) < 0)
         text[0] = '\0';
-    uint64_t pages = number_of(text, "\nPss_Anon:"), lazy = number_of(text, "\nLazyFree:");
-    m->measured_bytes = pages - MIN(pages, lazy) + number_of(text, "\nSwapPss:");
+    m->measured_bytes = number_of(text, "\nPss_Anon:") + number_of(text, "\nSwapPss:");
     m->measured_resident_bytes = m->resident_bytes;
     m->measured_ns = clock_monotonic_ns();
+    m->measured_changes = changes;
 }
 
-static uint64_t sum_private(void)
+struct private_sum {
+    uint64_t bytes, most_bytes;
+    uint64_t measured_changes; /* of the oldest measurement among them */
+};
+
+static struct private_sum sum_private(void)
 {
-    uint64_t sum = 0;
+    struct private_sum sum = {.measured_changes = UINT64_MAX};
     const struct process *p;
     generation++;
     list_for_each(p, &process_all, all_link)
     {
         if (!p->space || p->space->memory.generation == generation)
             continue;
-        p->space->memory.generation = generation;
-        sum += estimate(p->space);
+        struct space_memory *m = &p->space->memory;
+        m->generation = generation;
+        sum.bytes += estimate(p->space);
+        sum.most_bytes += m->resident_bytes;
+        if (is_in_doubt(p->space) && m->measured_ns > 0)
+            sum.measured_changes = MIN(sum.measured_changes, m->measured_changes);
     }
     return sum;
 }
 
-/* Goes on with the round while that may bring the total below limit. */
-static void resolve_doubts(struct memory_use *u, uint64_t limit)
+static void set_private(struct memory_use *u, const struct private_sum *sum, uint64_t changes)
 {
-    uint64_t others = u->total_bytes - u->private_bytes;
+    u->total_bytes += sum->bytes - u->private_bytes;
+    u->private_bytes = sum->bytes;
+    uint64_t changed = changes > sum->measured_changes ? changes - sum->measured_changes : 0;
+    u->copied_bytes = MIN(changed, sum->most_bytes - sum->bytes);
+}
+
+/* False when there was no time for all that this round has to measure. */
+static bool go_on_with_round(uint64_t changes)
+{
     int64_t until_ns = clock_monotonic_ns() + ROLLUP_NS;
     const struct process *p;
     if (round_ns == 0)
@@ -138,16 +175,30 @@ static void resolve_doubts(struct memory_use *u, uint64_t limit)
         struct address_space *s = p->space;
         if (!s || !is_in_doubt(s) || s->memory.measured_ns >= round_ns)
             continue;
-        u->is_unsure = clock_monotonic_ns() > until_ns;
-        if (u->is_unsure)
-            break;
-        measure_pages(p, &s->memory);
+        if (clock_monotonic_ns() > until_ns)
+            return false;
+        measure_pages(p, &s->memory, changes);
     }
-    u->private_bytes = sum_private();
-    u->total_bytes = others + u->private_bytes;
-    if (!u->is_unsure || u->total_bytes <= limit)
+    return true;
+}
+
+/* Measures where that may tell whether more is used than limit. */
+static void resolve_doubts(struct memory_use *u, uint64_t limit)
+{
+    struct private_sum sum = sum_private();
+    if (u->total_bytes - u->private_bytes + sum.most_bytes <= limit)
+        return;
+    uint64_t changes = changes_so_far();
+    set_private(u, &sum, changes);
+    if (u->total_bytes + u->copied_bytes <= limit)
+        return;
+    bool is_whole = go_on_with_round(changes);
+    sum = sum_private();
+    set_private(u, &sum, changes);
+    bool may_be_over = u->total_bytes + u->copied_bytes > limit;
+    if (is_whole || !may_be_over)
         round_ns = 0;
-    u->is_unsure &= u->total_bytes > limit;
+    u->is_unsure = may_be_over && !(is_whole && u->total_bytes > limit);
 }
 
 /* ---- all together ---- */
@@ -195,8 +246,7 @@ struct memory_use memory_use_measure(uint64_t limit)
 {
     count_mappings();
     struct memory_use u = read_all();
-    if (u.total_bytes > limit)
-        resolve_doubts(&u, limit);
+    resolve_doubts(&u, limit);
     last = u;
     last_ns = clock_monotonic_ns();
     return u;

@@ -10,11 +10,17 @@
  * The host's counters (proc_pid_status(5)) are quick to read, but count a page once for each
  * address space that has it, so that they are an upper bound where fork has made copies. Only when
  * that bound is over the limit are the spaces of such families measured page by page (smaps_rollup;
- * 70 ms a GiB), a few at a time, in rounds.
+ * 70 ms a GiB), a few at a time, in rounds. A page that is copied later since somebody writes to it
+ * changes no counter of memory: it takes a page fault, and as many pages as there were faults may
+ * have become more since.
  */
 #pragma once
 
 #include "kernel/proc/process.h"
+
+/* Bytes that a nanosecond of processor time can fill at the very most: the host clears each page.
+ */
+#define MEMORY_FILLED_PER_NS 4
 
 struct memory_use {
     uint64_t private_bytes; /* of programs, swapped out ones too */
@@ -23,9 +29,10 @@ struct memory_use {
     uint64_t host_bytes;    /* what the host keeps for threads and mappings, estimated */
     uint64_t kernel_bytes;  /* of this process */
     uint64_t total_bytes;   /* of these */
+    uint64_t copied_bytes;  /* that may be more by now, since pages were last measured */
     uint64_t file_bytes;    /* mapped pages of files on disk, once for each space: not in total */
     size_t process_count;
-    /* It can't be told yet whether the total is over the limit asked about; ask again soon. */
+    /* It can't be told yet whether more is used than the limit asked about; ask again soon. */
     bool is_unsure;
 };
 

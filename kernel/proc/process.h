@@ -53,8 +53,8 @@ struct space_memory {
     int64_t counted_ns; /* when that was read */
     /* Its share of the pages that it has with others, and what the counter said then. */
     uint64_t measured_bytes, measured_resident_bytes;
-    int64_t measured_ns; /* 0: never */
-    bool frees_lazily;   /* it has used MADV_FREE: the counter has pages that are the host's */
+    int64_t measured_ns;       /* 0: never */
+    uint64_t measured_changes; /* see memory_use.c */
 };
 
 /*

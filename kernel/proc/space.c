@@ -222,7 +222,6 @@ struct address_space *space_copy(const struct address_space *s)
     copy->dumpable = s->dumpable;
     copy->changes_files = s->changes_files;
     copy->memory.mapping_count = s->memory.mapping_count;
-    copy->memory.frees_lazily = s->memory.frees_lazily;
     return copy;
 }
 

@@ -136,6 +136,15 @@ int thread_usage(const struct thread *t, struct rusage *ret)
     return fill(stat_name, status_name, ret);
 }
 
+uint64_t process_page_faults(const struct process *p)
+{
+    char name[64] = "self/stat";
+    struct stat_fields f;
+    if (p)
+        process_name(p, "stat", name);
+    return read_stat(name, &f) < 0 ? 0 : f.field[STAT_MINFLT];
+}
+
 bool thread_is_running(const struct thread *t)
 {
     char name[64], text[1024];

@@ -20,5 +20,8 @@ long usage_status_number(const char *text, const char *key);
 int process_usage(const struct process *p, struct rusage *ret);
 int thread_usage(const struct thread *t, struct rusage *ret);
 
+/* Minor page faults so far; NULL: of the kernel itself. 0 when the process is gone. */
+uint64_t process_page_faults(const struct process *p);
+
 /* It runs, or waits for a processor to do so. */
 bool thread_is_running(const struct thread *t);

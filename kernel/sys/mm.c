@@ -133,8 +133,11 @@ long sys_madvise(struct call *c)
 {
     switch (call_int(c, 2)) {
     case MADV_FREE:
-        c->thread->process->space->memory.frees_lazily = true;
-        return CALL_HOST;
+        /*
+         * Such pages can be taken into use again without a sign of it, so that what is counted by
+         * watching would be wrong. Programs know the errno from older kernels, and free at once.
+         */
+        return kernel.config.watch_memory ? -EINVAL : CALL_HOST;
     case MADV_POPULATE_READ:
     case MADV_POPULATE_WRITE:
         return memory_limit_admits(c->arg[1]) ? CALL_HOST : -ENOMEM;

@@ -232,7 +232,9 @@ TEST(memory_can_be_filled_at_once)
     EXPECT_EQ(in_core[0] & in_core[sizeof(in_core) - 1] & 1, 1);
     EXPECT_EQ(madvise(p, 16 << 20, MADV_DONTNEED), 0);
     EXPECT_EQ(madvise(p, 16 << 20, 23 /* MADV_POPULATE_WRITE */), 0);
-    EXPECT_EQ(madvise(p, 16 << 20, MADV_FREE), 0);
+    /* EINVAL: where what the sandbox uses is counted by watching. */
+    if (madvise(p, 16 << 20, MADV_FREE) != 0)
+        EXPECT_EQ(errno, EINVAL);
     p[0] = 'x';
     EXPECT_EQ(p[0], 'x');
 }
