@@ -88,6 +88,33 @@ static int add_sudo(const struct image_host_options *o, struct dentry *etc)
     return add_text(etc, "sudoers", 0440, &b);
 }
 
+/*
+ * As Debian's, but for what it starts another program for: E2B's clients run every command in a
+ * login shell, and "id -u" was half of what one does. bash has UID; other shells ask.
+ */
+static const char profile[] =
+    "if [ \"${UID:-$(id -u)}\" = 0 ]; then\n"
+    "  PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin\n"
+    "else\n"
+    "  PATH=/usr/local/bin:/usr/bin:/bin:/usr/local/games:/usr/games\n"
+    "fi\n"
+    "export PATH\n"
+    "if [ \"${PS1-}\" ]; then\n"
+    "  if [ \"${BASH-}\" ] && [ \"$BASH\" != /bin/sh ]; then\n"
+    "    [ ! -f /etc/bash.bashrc ] || . /etc/bash.bashrc\n"
+    "  elif [ \"$(id -u)\" = 0 ]; then\n"
+    "    PS1='# '\n"
+    "  else\n"
+    "    PS1='$ '\n"
+    "  fi\n"
+    "fi\n"
+    "if [ -d /etc/profile.d ]; then\n"
+    "  for i in /etc/profile.d/*.sh; do\n"
+    "    [ ! -r \"$i\" ] || . \"$i\"\n"
+    "  done\n"
+    "  unset i\n"
+    "fi\n";
+
 static int add_fixed_texts(struct dentry *etc)
 {
     static const struct {
@@ -101,6 +128,7 @@ static int add_fixed_texts(struct dentry *etc)
         {"networks", "loopback 127.0.0.0\n"},
         {"fstab", ""},
         {"environment", ""},
+        {"profile", profile},
     };
     for (size_t i = 0; i < ARRAY_SIZE(files); i++) {
         int r = layer_add_file(etc, files[i].name, 0644, files[i].text, strlen(files[i].text));
@@ -154,7 +182,6 @@ static const char *const files[] = {
     "rpc",
     "ethertypes",
     "shells",
-    "profile",
     "bash.bashrc",
     "inputrc",
     "debian_version",

@@ -11,7 +11,8 @@
  *   proc sys dev                          empty, to be mounted on
  *
  * Never: the host's /home, /root, /var, /run, /opt, /srv, /boot, /etc/shadow, private keys, tokens
- * (netrc, npmrc, pip.conf, gitconfig), what is set for all logins (environment, profile.d).
+ * (netrc, npmrc, pip.conf, gitconfig), what is set for all logins (environment, profile,
+ * profile.d).
  */
 #pragma once
 
