@@ -21,5 +21,9 @@ interpreter_\name\()_end:
     text javascript_scan, javascript_scan.js
     text bash_boot, bash_boot.sh
     text bash, bash.sh
+    text r_boot, r_boot.sh
+    text r, r.R
+    text java_boot, java_boot.sh
+    text java, java.java
 
     .section .note.GNU-stack, "", @progbits

@@ -9,6 +9,8 @@
 #define INTERPRETER_TEXTS(_) \
     _(python_boot) _(python) _(python_rich) _(python_trace) _(python_figures) _(python_ipython) \
     _(javascript_boot) _(javascript) _(javascript_scan) \
-    _(bash_boot) _(bash)
+    _(bash_boot) _(bash) \
+    _(r_boot) _(r) \
+    _(java_boot) _(java)
 
 INTERPRETER_TEXTS(INTERPRETER_TEXT)

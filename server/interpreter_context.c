@@ -13,6 +13,9 @@
 #define TEXT_EVENT_BYTES 32768
 #define INTERRUPT_NS     NSEC_PER_SEC
 #define INTERRUPTS_MAX   5 /* a second apart; then the program is killed */
+#define START_NS         (120 * NSEC_PER_SEC)
+#define LAST_WORDS_BYTES 300 /* that are told of a program that has not begun */
+#define LAST_KEPT_BYTES  ((size_t)4 * LAST_WORDS_BYTES)
 
 /* ---- output ---- */
 
@@ -75,8 +78,19 @@ static void add_text(struct context *c, bool is_err, const char *data, size_t si
         flush_one(c, is_err, false);
 }
 
+/* Of a program that has not begun the end of what it says on stderr, in case it never does. */
+static void keep_last(struct context *c, const char *data, size_t size)
+{
+    struct buf *text = &c->text[1];
+    buf_append(text, data, size);
+    if (text->size > LAST_KEPT_BYTES)
+        buf_consume(text, text->size - LAST_KEPT_BYTES);
+}
+
 void context_wrote(struct context *c, bool is_err, const char *data, size_t size)
 {
+    if (c->is_awaited && is_err)
+        keep_last(c, data, size);
     if (!c->running || !cell_is_heard(c->running))
         return;
     flush_one(c, !is_err, true); /* so that they stay in order */
@@ -158,11 +172,29 @@ void context_advance(struct context *c)
     start(c);
 }
 
+static void stop_waiting(struct context *c)
+{
+    c->is_awaited = false;
+    timer_clear(&c->start);
+}
+
+/* Its program runs, and cells may. */
+static void admit(struct context *c)
+{
+    struct cell *cell;
+    stop_waiting(c);
+    forget_text(c);
+    c->is_started = true;
+    if (c->creator)
+        interpreter_answer_created(c);
+    list_for_each(cell, &c->cells, link) cell_begin_answer(cell);
+}
+
 void context_said(struct context *c, bool is_err, const char *text, size_t size)
 {
     struct buf lines = BUF_INIT(INTERPRETER_LINE_MAX_BYTES);
     uint32_t number = 0;
-    if (!c->running && !c->is_finding_out)
+    if (!c->running && !c->is_finding_out && !c->is_awaited)
         return;
     enum events_said what = events_add_message(&lines, text, size, &number);
     flush(c, true);
@@ -180,6 +212,8 @@ void context_said(struct context *c, bool is_err, const char *text, size_t size)
         c->number = number;
         timer_clear(&c->interrupt);
     }
+    if (c->is_awaited)
+        admit(c);
     if (c->running)
         finish(c, NULL, NULL);
     context_advance(c);
@@ -234,15 +268,24 @@ void context_not_left(struct context *c)
     context_advance(c);
 }
 
+/* Has it say that it is there. */
+static void await(struct context *c)
+{
+    c->has_ended[0] = c->has_ended[1] = false;
+    c->is_awaited = driver_run(c->driver, 0, NULL, NULL, 0) == 0 &&
+                    timer_set(&c->start, server_now_ns() + START_NS) == 0;
+}
+
 void context_started(struct context *c)
 {
-    struct cell *cell;
-    c->is_started = true;
-    if (c->is_left)
+    bool was_left = c->is_left;
+    if (was_left)
         find_out(c);
-    if (c->creator)
-        interpreter_answer_created(c);
-    list_for_each(cell, &c->cells, link) cell_begin_answer(cell);
+    else if (c->language->is_begun_by_shell)
+        await(c);
+    if (c->is_awaited)
+        return;
+    admit(c);
     context_advance(c);
 }
 
@@ -254,6 +297,46 @@ void context_failed(struct context *c, unsigned status, const char *words)
     interpreter_fail(c->creator, status, "%s", words);
     context_forget_creator(c);
     context_remove(c);
+}
+
+/* The last line of what it wrote: a stranger's words. */
+static void add_last_words(struct buf *out, const struct buf *text)
+{
+    size_t end = text->size;
+    while (end > 0 && (unsigned char)text->data[end - 1] <= ' ')
+        end--;
+    const char *newline = end > 0 ? memrchr(text->data, '\n', end) : NULL;
+    size_t begin = newline ? (size_t)(newline - text->data) + 1 : 0;
+    size_t size = MIN(end - begin, (size_t)LAST_WORDS_BYTES);
+    if (size > 0)
+        text_utf8_append_valid(out, text->data + begin,
+                               size - text_utf8_cut_end(text->data + begin, size));
+    for (size_t i = 0; i < out->size; i++)
+        if ((unsigned char)out->data[i] < ' ' || out->data[i] == 0x7f)
+            out->data[i] = ' ';
+}
+
+void context_not_begun(struct context *c, bool is_missing, const char *how)
+{
+    struct buf said = BUF_INIT(4 * LAST_WORDS_BYTES), words = BUF_INIT(8 * LAST_WORDS_BYTES);
+    add_last_words(&said, &c->text[1]);
+    buf_printf(&words, "%s: ", c->language->name);
+    if (!is_missing || said.size == 0)
+        buf_printf(&words, "%s, before any cell%s", how, said.size > 0 ? "; it said: " : "");
+    buf_append(&words, said.data, said.size);
+    buf_append(&words, "", 1);
+    stop_waiting(c);
+    forget_text(c);
+    context_failed(c, is_missing ? 501 : 500, words.failed ? INTERPRETER_NO_MEMORY : words.data);
+    buf_done(&said);
+    buf_done(&words);
+}
+
+static void on_start_late(struct timer *t)
+{
+    struct context *c = container_of(t, struct context, start);
+    driver_kill(c->driver);
+    context_not_begun(c, false, "the interpreter was killed, since it had taken too long");
 }
 
 void context_ended(struct context *c, const char *how)
@@ -278,6 +361,7 @@ void context_end_program(struct context *c, const char *error, const char *words
         driver_kill(c->driver);
     else if (c->is_left)
         driver_kill_left(c);
+    stop_waiting(c);
     c->number = 0;
     c->lost = c->is_left = c->is_finding_out = false;
     timer_clear(&c->interrupt);
@@ -290,6 +374,7 @@ void context_cut(struct context *c)
     struct cell *cell;
     c->running = NULL;
     timer_clear(&c->interrupt);
+    stop_waiting(c);
     forget_text(c);
     while ((cell = context_first_cell(c)))
         cell_cut(cell);
@@ -333,6 +418,7 @@ static struct context *add(struct box *b, const struct language *l, bool is_defa
     c->language = l;
     c->is_default = is_default;
     c->flush.fire = on_flush;
+    c->start.fire = on_start_late;
     c->interrupt.fire = on_interrupt;
     forget_text(c);
     list_init(&c->cells);

@@ -22,6 +22,8 @@
 #define USER "root"
 #define HOME "/home/user"
 
+#define SHELL_FOUND_NOTHING 127 /* its status, POSIX sh: what it was to start is not there */
+
 struct driver {
     struct link link;
     struct context *context; /* NULL: it is being killed */
@@ -181,6 +183,7 @@ static void describe_end(const struct exec_packet *p, char *out, size_t size)
 static void on_end(struct driver *d, const struct exec_packet *p)
 {
     struct context *c = d->context;
+    bool is_missing = WIFEXITED(p->status) && WEXITSTATUS(p->status) == SHELL_FOUND_NOTHING;
     char how[160];
     describe_end(p, how, sizeof(how));
     for (size_t i = 0; c && i < ARRAY_SIZE(d->streams); i++)
@@ -188,6 +191,8 @@ static void on_end(struct driver *d, const struct exec_packet *p)
     forget(d);
     if (c && p->flags & EXEC_WITH_SANDBOX)
         context_cut(c);
+    else if (c && c->is_awaited)
+        context_not_begun(c, is_missing, how);
     else if (c)
         context_ended(c, how);
 }

@@ -36,12 +36,31 @@ static const struct language languages[] = {
         .boot_end = interpreter_bash_boot_end,
         .texts = {{TEXT(bash)}},
     },
+    {
+        .name = "r",
+        .word = "cell",
+        .command = {"sh", "-c"},
+        .boot = interpreter_r_boot,
+        .boot_end = interpreter_r_boot_end,
+        .texts = {{TEXT(r)}},
+        .is_begun_by_shell = true,
+    },
+    {
+        .name = "java",
+        .word = "cell",
+        .command = {"sh", "-c"},
+        .boot = interpreter_java_boot,
+        .boot_end = interpreter_java_boot_end,
+        .texts = {{TEXT(java)}},
+        .is_begun_by_shell = true,
+    },
 };
 
 const struct language *language_find(const char *name)
 {
     for (size_t i = 0; i < ARRAY_SIZE(languages); i++)
-        if (!strcasecmp(name, languages[i].name) || !strcasecmp(name, languages[i].alias))
+        if (!strcasecmp(name, languages[i].name) ||
+            (languages[i].alias && !strcasecmp(name, languages[i].alias)))
             return &languages[i];
     return NULL;
 }

@@ -9,6 +9,9 @@
  *              ^                |                         |           |
  *              \----------------+-- its program ended ----+-----------/
  *
+ * A program that a shell begins is only STARTING until it has answered a cell of nothing. When it
+ * ends before, with words about what is missing, no cell was lost, and who waits is told the words.
+ *
  * A context has a queue of cells, which run one after the other. It outlives its program: when that
  * has ended, the next cell is run by a new one, and says so. It outlives the server, too: contexts
  * are records, and their programs go on without a server, have the context's id as their tag, and
@@ -33,6 +36,7 @@ struct language {
     const char *word;         /* of a cell's line: "cell", "typescript" */
     const char *command[8];   /* the program, and its arguments up to the one that boots */
     const char *boot, *boot_end;
+    bool is_begun_by_shell; /* who knows whether the image has the program: asked before any cell */
     struct {
         const char *text, *end;
     } texts[5]; /* that are read before the first cell */
@@ -41,7 +45,7 @@ struct language {
 const struct language *language_find(const char *name); /* or NULL */
 
 /* All names, for a sentence. */
-#define LANGUAGE_NAMES "python, javascript, typescript, bash"
+#define LANGUAGE_NAMES "python, javascript, typescript, bash, r, java"
 
 /* The command of a driver. 0 or -ENOMEM. */
 int language_add_command(const struct language *l, struct strv *args);
@@ -111,6 +115,7 @@ struct context {
     bool is_started;       /* ... and that it runs is known */
     bool is_left;          /* one that an earlier server has started may run */
     bool is_finding_out;   /* ... and does: it is to say where it is */
+    bool is_awaited;       /* it is to say that it is there */
     uint32_t number;       /* of its latest cell */
     struct list cells;     /* the first one runs, if any does */
     size_t cell_count;
@@ -120,7 +125,7 @@ struct context {
     bool is_wanted; /* its program is to start without a cell */
     bool has_ended[2];
     struct buf text[2]; /* of stdout and stderr, to be sent soon */
-    struct timer flush, interrupt;
+    struct timer flush, interrupt, start;
     unsigned interrupts;     /* of the cell that runs */
     struct request *creator; /* POST /contexts, which waits for the start */
     struct box_stream creator_stream;
@@ -164,6 +169,7 @@ void context_failed(struct context *c, unsigned status, const char *words); /* c
 void context_wrote(struct context *c, bool is_err, const char *text, size_t size);
 void context_said(struct context *c, bool is_err, const char *text, size_t size);
 void context_ended(struct context *c, const char *how);
+void context_not_begun(struct context *c, bool is_missing, const char *how); /* c may be gone */
 void context_cut(struct context *c); /* the sandbox is gone */
 
 /* ---- interpreter.c ---- */

@@ -30,7 +30,8 @@ COMMANDS = {  # the command, and what it reads before the first cell
                ["python.py", "python_rich.py", "python_trace.py", "python_figures.py", "python_ipython.py"]),
     "javascript": (lambda: ["node", "-e", boot_of("javascript_boot.js")], ["javascript.js", "javascript_scan.js"]),
     "bash": (lambda: ["bash", "--norc", "--noprofile", "-c", boot_of("bash_boot.sh")], ["bash.sh"]),
-    "r": (lambda: ["R", "--no-echo", "--no-save", "--no-restore", "-e", boot_of("r_boot.R")], ["r.R"]),
+    "r": (lambda: ["sh", "-c", boot_of("r_boot.sh")], ["r.R"]),
+    "java": (lambda: ["sh", "-c", boot_of("java_boot.sh")], ["java.java"]),
 }
 
 

@@ -24,7 +24,7 @@ class Interpreter(Case):
         self.expect(done, out=f"{name}\n".encode(), err=b"")
         self.addCleanup(subprocess.run, [GLOVEBOX, "kill", name], capture_output=True, check=False)
         self.name = name
-        found = self.command("which", {"python": "python3", "javascript": "node", "r": "R"}.get(self.language, self.language))
+        found = self.command("which", {"python": "python3", "javascript": "node", "r": "R", "java": "jshell"}.get(self.language, self.language))
         if found.returncode:
             self.skipTest(f"the image has no {self.language}")
         self.driver = self.open()

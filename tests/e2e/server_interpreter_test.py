@@ -368,7 +368,93 @@ class Languages(Interpreted):
 
     def test_those_that_there_are_not(self):
         self.expect_refused(Cell(self.box, "1", language="cobol"), 400, "cobol: it is not offered; give one of python, ")
-        self.assertEqual(ask(self.box, "POST", "/contexts", {"language": "r"}).status, 400)
+        self.assertEqual(ask(self.box, "POST", "/contexts", {"language": "c"}).status, 400)
+
+
+class ByShell(Interpreted):
+    """Those whose programs a shell begins."""
+
+    def test_r(self):
+        self.need("R")
+        ran = self.run_cell("v <- 1; cat('o\\n'); message('e'); c(v, 2)", language="R")
+        self.assertEqual([e["type"] for e in ran.events if e["type"] != "stderr"], ["number_of_executions", "stdout", "result", "end_of_execution"])
+        self.assertEqual((ran.count, ran.out, ran.err, ran.text), (1, "o\n", "e\n", "[1] 1 2"))
+        self.assertEqual(self.run_cell("paste(Sys.getenv('A'), Sys.getenv('GLOBAL'))", language="r", env_vars={"A": "b"}).text, '[1] "b g"')
+        self.assertEqual(self.run_cell("stop('s')", language="r").error["value"], "s")
+        cell = Cell(self.box, "cat('on\\n'); repeat {}", language="r")
+        cell.until(lambda c: c.out).close()
+        self.assertEqual(self.run_cell("v", language="r").text, "[1] 1")
+        ran = self.run_cell("q(status = 3)", language="r")
+        self.assertRegex(ran.error["value"], "has ended with status 3")
+        self.assertIsNotNone(self.run_cell("v", language="r").error)
+        self.assertEqual([c["language"] for c in self.contexts()], ["python", "javascript", "r"])
+
+    def test_java(self):
+        self.need("jshell")
+        context = make_context(self.box, language="java", cwd="/tmp")
+        ran = self.run_cell('var v = 1; System.out.println("o"); System.err.println("e"); v + Path.of("").toAbsolutePath().toString()', context_id=context)
+        self.assertEqual((ran.count, ran.out, ran.err, ran.text), (1, "o\n", "e\n", "1/tmp"))
+        ran = self.run_cell('System.getProperty("A") + System.getProperty("GLOBAL")', context_id=context, env_vars={"A": "b"})
+        self.assertEqual(ran.text, "bg")
+        self.assertEqual(self.run_cell("1 / (v - 1)", context_id=context).error["name"], "java.lang.ArithmeticException")
+        cell = Cell(self.box, 'System.out.println("on"); for (;;) ;', context_id=context)
+        cell.until(lambda c: c.out).close()
+        self.assertEqual(self.run_cell("v", context_id=context).text, "1")
+        ran = self.run_cell("System.exit(3)", context_id=context)
+        self.assertRegex(ran.error["value"], "has ended with status 3")
+
+    def with_programs(self, **programs):
+        """A sandbox that has these scripts and what a shell needs."""
+        box = self.client.create(envVars={"PATH": "/tmp/bin"})
+        script = "export PATH=/usr/bin:/bin; mkdir /tmp/bin; for n in sh mktemp readlink rm sleep; do ln -s $(command -v $n) /tmp/bin/$n; done; cd /tmp/bin\n"
+        for name, text in programs.items():
+            script += f"printf '#!/bin/sh\\n%s\\n' '{text}' > {name}; chmod +x {name}\n"
+        self.assertFalse(box.run("/bin/sh", "-c", script).end.get("exitCode"))
+        return box
+
+    def expect_none(self, box, language, status, words):
+        self.expect_refused(Cell(box, "1", language=language), status, words)
+        answer = ask(box, "POST", "/contexts", {"language": language})
+        self.assertEqual(answer.status, status)
+        self.assertRegex(answer.body.decode(), words)
+        self.assertEqual(len(ask(box, "GET", "/contexts").json()), 3)
+
+    def test_an_image_without_them(self):
+        box = self.with_programs()
+        self.expect_none(box, "r", 501, r"\Ar: the image has no R; use one that has it")
+        box = self.with_programs()
+        self.expect_none(box, "java", 501, r"\Ajava: the image has no java; use an image that has a JDK 17 or later")
+        box = self.with_programs(java="exit 0")
+        self.expect_none(box, "java", 501, r"\Ajava: the image's java has no jshell; use an image that has a JDK 17 or later")
+        self.expect_refused(Cell(self.client.create(envVars={"PATH": "/nowhere"}), "1", language="r"), 501, "r: sh: ")
+
+    def test_one_that_ends_before_it_has_begun(self):
+        box = self.with_programs(R="echo one >&2; printf \"t\\033[1mwo \\377\\n\\n\" >&2; exit 3")
+        self.expect_none(box, "r", 500, r"\Ar: the interpreter has ended with status 3, before any cell; it said: t \[1mwo \ufffd\Z")
+        box = self.with_programs(R="i=0; while [ $i -lt 20000 ]; do echo long lines $i; i=$((i + 1)); done >&2; printf %5000s x >&2; kill -9 $$")
+        cell = Cell(box, "1", language="r")
+        self.expect_refused(cell, 500, "r: the interpreter was ended by signal 9")
+        self.assertLess(len(cell.refusal), 500)
+        box = self.with_programs(R="exit 127")
+        self.expect_none(box, "r", 501, r"\Ar: the interpreter has ended with status 127, before any cell\Z")
+
+    def test_one_that_never_begins(self):
+        box = self.with_programs(R="sleep 1000")
+        refused = []
+
+        def wait():
+            refused.append(Cell(box, "1", language="r"))
+
+        thread = threading.Thread(target=wait)
+        thread.start()
+        self.assertTrue(wait_until(lambda: len(ask(box, "GET", "/contexts").json()) == 3))
+        context = ask(box, "GET", "/contexts").json()[-1]
+        self.assertEqual(ask(box, "POST", f"/contexts/{context['id']}/restart").status, 200)
+        self.assertEqual(refused, [])
+        self.assertEqual(ask(box, "DELETE", f"/contexts/{context['id']}").status, 200)
+        thread.join()
+        self.expect_refused(refused[0], 404, "was removed")
+        self.assertTrue(wait_until(lambda: b"sleep" not in box.run("/bin/sh", "-c", "/bin/cat /proc/[0-9]*/cmdline").out))
 
 
 class Charts(Interpreted):

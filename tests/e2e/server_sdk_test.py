@@ -135,7 +135,7 @@ class Compat(Case):
         named = re.findall(r"^\|.*\| *`(\w+)` ([\w, ]+?) *\|$", self.page, re.M)
         self.assertGreater(len(named), 25)
         known = {}
-        for program in PROGRAMS:
+        for program in (*PROGRAMS, "code"):
             for kind, pattern in (("py", r"^async def (\w+)"), ("mjs", r"^test\('(\w+)'")):
                 with open(os.path.join(ROOT, f"tests/sdk/{program}.{kind}"), encoding="utf-8") as f:
                     known.setdefault(program, set()).update(re.findall(pattern, f.read(), re.M))

@@ -58,6 +58,18 @@ test('languages', () => withBox(async (sandbox) => {
   await assert.rejects(() => sandbox.runCode('1', { language: 'cobol' }), SandboxError)
 }))
 
+test('r_and_java', () => withBox(async (sandbox) => {
+  for (const [language, program, text] of [['r', 'R', '[1] 2'], ['java', 'jshell', '2']]) {
+    if (!(await sandbox.commands.run(`command -v ${program} || true`)).stdout) {
+      await assert.rejects(() => sandbox.runCode('1 + 1', { language }), SandboxError)
+      continue
+    }
+    assert.equal((await sandbox.runCode('1 + 1', { language })).text, text)
+    const context = await sandbox.createCodeContext({ language })
+    assert.equal(context.language, language)
+  }
+}))
+
 test('a_cell_that_takes_too_long', () => withBox(async (sandbox) => {
   await sandbox.runCode('v = 1')
   await assert.rejects(() => sandbox.runCode('import time\nwhile True: time.sleep(1)', { timeoutMs: 2000 }), TimeoutError)

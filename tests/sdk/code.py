@@ -118,6 +118,21 @@ async def languages():
 
 
 @case()
+async def r_and_java():
+    """Those that an image may lack."""
+    async with Box(envs={"A": "of the sandbox"}) as sandbox:
+        for language, program, code, text in (("r", "R", "x <- Sys.getenv('A'); x", '[1] "%s"'),
+                                              ("java", "jshell", 'var x = System.getProperty("A"); x', "%s")):
+            if not (await sandbox.commands.run(f"command -v {program} || true")).stdout:
+                with raises("SandboxException", f"{language}: the image.* has no "):
+                    await sandbox.run_code(code, language=language)
+                continue
+            equal((await sandbox.run_code(code, language=language, envs={"A": "own"})).text, text % "own")
+            equal((await sandbox.run_code(code, language=language)).text, text % "of the sandbox")
+            assert (await sandbox.run_code("x +* 1", language=language)).error
+
+
+@case()
 async def variables():
     async with Box(envs={"A": "of the sandbox"}) as sandbox:
         code = "import os; os.environ.get('A')"
