@@ -22,7 +22,7 @@ static enum fit look(const struct frames *f, const char *data, size_t size, size
     memcpy(start + 2, f->mark, FRAME_MARK_SIZE);
     if (memcmp(data, start, MIN(size, sizeof(start))) != 0)
         return NO_FRAME;
-    if (size > sizeof(start) && !strchr("=<+>", data[sizeof(start)]))
+    if (size > sizeof(start) && !memchr("=<+>", data[sizeof(start)], 4))
         return NO_FRAME;
     for (size_t i = sizeof(start) + 1; i < MIN(size, (size_t)FRAME_HEAD_BYTES); i++) {
         int digit = hex_digit(data[i]);

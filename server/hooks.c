@@ -3,6 +3,7 @@
 
 #include "lib/db/db.h"
 #include "lib/text/base64.h"
+#include "lib/text/utf8.h"
 #include "server/events.h"
 #include "server/json.h"
 #include "server/limits.h"
@@ -12,10 +13,11 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#define NEVER     INT64_MAX
-#define BATCH     64
-#define ORDER_MAX (60 * 1024)
-#define ASK_LATER 1000 /* ms, when the launcher or memory has no room */
+#define NEVER      INT64_MAX
+#define BATCH      64
+#define ORDER_MAX  (60 * 1024)
+#define ASK_LATER  1000  /* ms, when the launcher or memory has no room */
+#define NOTE_LATER 60000 /* ms, when how one went can't be noted: it is sent again */
 
 /* After the first try, the second, ... */
 static const int64_t pauses_ms[DELIVERY_TRIES] = {0, 5000, 30000, 120000, 600000, 3600000};
@@ -179,22 +181,37 @@ static void on_events(void)
 
 /* ---- sending ---- */
 
-static void settle(struct hook *h, bool is_done, const char *words)
+/* What a courier says is a stranger's, and is told in JSON. */
+static void note_result(struct hook *h, const char *words)
 {
+    struct buf valid = BUF_INIT(4 * sizeof(h->last));
+    text_utf8_append_valid(&valid, words, strnlen(words, sizeof(h->last)));
+    size_t size = MIN(valid.size, sizeof(h->last) - 1);
+    size -= size > 0 ? text_utf8_cut_end(valid.data, size) : 0;
+    snprintf(h->last, sizeof(h->last), "%.*s", (int)size, size > 0 ? valid.data : "");
+    buf_done(&valid);
     h->last_ms = server_wall_ms();
-    snprintf(h->last, sizeof(h->last), "%s", words);
     db_run(server.db, "UPDATE webhooks SET last_ms = ?, last = ? WHERE id = ?", "isi", h->last_ms,
            h->last, h->id);
+}
+
+static int forget_delivery(const struct hook *h)
+{
+    return db_run(server.db, "DELETE FROM deliveries WHERE id = ?", "i", h->delivery);
+}
+
+/* 0; or negative errno: it can't be noted. */
+static int settle(struct hook *h, bool is_done)
+{
+    bool is_given_up = !is_done && h->attempts + 1 >= DELIVERY_TRIES;
     counts.delivered += is_done;
     counts.failed += !is_done;
-    bool is_given_up = !is_done && h->attempts + 1 >= DELIVERY_TRIES;
     counts.given_up += is_given_up;
     if (is_done || is_given_up)
-        db_run(server.db, "DELETE FROM deliveries WHERE id = ?", "i", h->delivery);
-    else
-        db_run(server.db, "UPDATE deliveries SET attempts = ?, due_ms = ? WHERE id = ?", "iii",
-               (int64_t)h->attempts + 1, server_wall_ms() + pauses_ms[h->attempts + 1],
-               h->delivery);
+        return forget_delivery(h);
+    return db_run(server.db, "UPDATE deliveries SET attempts = ?, due_ms = ? WHERE id = ?", "iii",
+                  (int64_t)h->attempts + 1, server_wall_ms() + pauses_ms[h->attempts + 1],
+                  h->delivery);
 }
 
 static void on_delivered(struct ask *a, int error, const char *data, size_t size _unused_,
@@ -205,9 +222,16 @@ static void on_delivered(struct ask *a, int error, const char *data, size_t size
     h->is_busy = false;
     if (h->is_gone) {
         free_hook(h);
-    } else {
-        settle(h, !error && data[0] == '2', data);
-        find_next(h);
+        advance();
+        return;
+    }
+    note_result(h, data);
+    int r = settle(h, !error && data[0] == '2');
+    find_next(h);
+    if (r < 0) {
+        server_say("webhook %s: how a delivery went can't be noted: %s; it comes again", h->uuid,
+                   strerror(-r));
+        h->next_ms = MAX(h->next_ms, server_wall_ms() + NOTE_LATER);
     }
     advance();
 }
@@ -311,34 +335,65 @@ static void begin(struct hook *h)
 {
     int64_t event;
     int r = take_delivery(h, &event);
-    if (r == 1)
+    if (r == 1) {
         r = send_event(h, event);
-    else
-        r = r < 0 ? r : -ENOENT;
-    if (r == 0) {
-        h->is_busy = true;
-        busy_count++;
-    } else if (r == -ENOENT) {
-        db_run(server.db, "DELETE FROM deliveries WHERE id = ?", "i", h->delivery);
-        find_next(h);
-    } else {
-        h->next_ms = server_wall_ms() + ASK_LATER;
+        h->is_busy = r == 0;
     }
+    if (h->is_busy) {
+        busy_count++;
+        list_remove(&h->all); /* those that were served last are the last ones */
+        list_append(&all, &h->all);
+        return;
+    }
+    if (r == -ENOENT)
+        r = forget_delivery(h);
+    if (r == 0)
+        find_next(h);
+    else
+        h->next_ms = server_wall_ms() + ASK_LATER;
+}
+
+static bool is_waiting(const struct hook *h)
+{
+    return !h->is_busy && h->is_enabled && h->next_ms != NEVER && keys_get_valid(h->key);
+}
+
+static size_t count_busy(int64_t tenant)
+{
+    size_t found = 0;
+    for (struct hook *h = hooks_next(NULL); h; h = hooks_next(h))
+        found += h->is_busy && keys_tenant(h->key) == tenant;
+    return found;
+}
+
+/* Whose turn it is: no tenant waits for the receivers of another who has more under way. */
+static struct hook *find_due(int64_t now)
+{
+    struct hook *found = NULL;
+    size_t least = SIZE_MAX;
+    for (struct hook *h = hooks_next(NULL); h && least > 0; h = hooks_next(h)) {
+        if (!is_waiting(h) || h->next_ms > now)
+            continue;
+        size_t busy = count_busy(keys_tenant(h->key));
+        if (busy >= least)
+            continue;
+        least = busy;
+        found = h;
+    }
+    return found;
 }
 
 static void advance(void)
 {
+    struct hook *h;
     int64_t now = server_wall_ms(), next = NEVER;
-    for (struct hook *h = hooks_next(NULL); h; h = hooks_next(h)) {
-        if (h->is_busy || !h->is_enabled)
-            continue;
-        if (h->next_ms <= now && busy_count < HOOKS_AT_ONCE)
-            begin(h);
-        if (!h->is_busy && (h->next_ms > now || busy_count < HOOKS_AT_ONCE))
+    while (busy_count < HOOKS_AT_ONCE && (h = find_due(now)))
+        begin(h);
+    for (h = hooks_next(NULL); h; h = hooks_next(h))
+        if (is_waiting(h) && h->next_ms > now)
             next = MIN(next, h->next_ms);
-    }
     if (next != NEVER)
-        timer_set(&timer, server_now_ns() + MAX(next - now, (int64_t)0) * NSEC_PER_MSEC);
+        timer_set(&timer, server_now_ns() + (next - now) * NSEC_PER_MSEC);
 }
 
 static void on_timer(struct timer *t _unused_)
@@ -348,12 +403,14 @@ static void on_timer(struct timer *t _unused_)
 
 /* ---- making and changing ---- */
 
-static size_t count_of(int64_t key)
+static bool has_too_many(const struct key *key)
 {
-    size_t found = 0;
-    for (struct hook *h = hooks_next(NULL); h; h = hooks_next(h))
-        found += h->key == key;
-    return found;
+    size_t own = 0, tenants = 0;
+    for (struct hook *h = hooks_next(NULL); h; h = hooks_next(h)) {
+        own += h->key == key->id;
+        tenants += keys_tenant(h->key) == keys_tenant(key->id);
+    }
+    return count >= HOOKS_MAX || own >= HOOKS_OF_KEY_MAX || tenants >= HOOKS_OF_TENANT_MAX;
 }
 
 static int record(struct hook *h)
@@ -369,7 +426,7 @@ static int record(struct hook *h)
 
 int hooks_make(const struct key *key, const struct hook_wish *w, struct hook **ret)
 {
-    if (count >= HOOKS_MAX || count_of(key->id) >= HOOKS_OF_KEY_MAX)
+    if (has_too_many(key))
         return -EAGAIN;
     struct hook *h = add(w->name, w->url, w->secret);
     if (!h)

@@ -8,8 +8,8 @@
  *                       \--------------------------/        time; after DELIVERY_TRIES given up
  *
  * One at a time for each webhook, in the order of events as long as all goes well; HOOKS_AT_ONCE in
- * all. What was under way when the server was killed is sent again: a receiver knows an event by
- * its id.
+ * all, shared between tenants. What was under way when the server was killed is sent again: a
+ * receiver knows an event by its id.
  */
 #pragma once
 
@@ -18,6 +18,7 @@
 
 #define HOOKS_MAX             256
 #define HOOKS_OF_KEY_MAX      16
+#define HOOKS_OF_TENANT_MAX   64
 #define HOOKS_AT_ONCE         3
 #define HOOK_NAME_MAX_BYTES   128
 #define HOOK_SECRET_MAX_BYTES 256

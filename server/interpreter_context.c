@@ -118,9 +118,10 @@ static void finish(struct context *c, const char *name, const char *words)
     forget_text(c);
     timer_clear(&c->interrupt);
     c->running = NULL;
+    cell_end(cell, name, words);
+    /* Behind it: what its client has no room for holds up nobody who comes after it. */
     if (c->driver)
         driver_listen(c->driver, true);
-    cell_end(cell, name, words);
 }
 
 static void begin(struct context *c, struct cell *cell)
@@ -350,6 +351,7 @@ void context_ended(struct context *c, const char *how)
     c->lost = (c->number > 0 && !is_told) || c->is_finding_out;
     c->is_finding_out = false;
     c->number = 0;
+    timer_clear(&c->interrupt); /* the next one is not what was to be interrupted */
     if (c->running)
         finish(c, c->has_error ? NULL : "UnexpectedEndOfExecution", words);
     context_advance(c);

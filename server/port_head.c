@@ -52,10 +52,21 @@ static bool is_token(const char *text, const char *token)
     return strlen(text) == size && CRYPTO_memcmp(text, token, size) == 0;
 }
 
+/* The other way to send an API key (control_has_key()). */
+static bool is_bearer_of_key(const char *value)
+{
+    static const char bearer[] = "Bearer ";
+    if (strncasecmp(value, bearer, sizeof(bearer) - 1) != 0)
+        return false;
+    value += sizeof(bearer) - 1;
+    return text_is_api_key(value + strspn(value, " "));
+}
+
 /* A program may have keys and tokens of its own; these would be the server's. */
 static bool is_credential(const char *name, const char *value, const struct port_origin *o)
 {
     return (http_words_equal(name, "X-API-Key") && text_is_api_key(value)) ||
+           (http_words_equal(name, "Authorization") && is_bearer_of_key(value)) ||
            (http_words_equal(name, "X-Access-Token") && is_token(value, o->token));
 }
 
@@ -204,6 +215,23 @@ int port_request_write(struct buf *out, const struct http_request *r, const stru
 
 /* ---- answers ---- */
 
+/* What a browser takes for all of an origin, which by path is everybody's. */
+static bool is_of_origin(const char *name)
+{
+    static const char *const names[] = {"Alt-Svc",
+                                        "Clear-Site-Data",
+                                        "Expect-CT",
+                                        "NEL",
+                                        "Public-Key-Pins",
+                                        "Report-To",
+                                        "Set-Cookie",
+                                        "Set-Cookie2",
+                                        "Origin-Agent-Cluster",
+                                        "Service-Worker-Allowed",
+                                        "Strict-Transport-Security"};
+    return is_any_of(name, names, ARRAY_SIZE(names));
+}
+
 struct http_response_head port_answer_head(const struct http_response *r, enum http_version client,
                                            bool is_path, struct http_field fields[PORT_FIELDS_MAX])
 {
@@ -212,7 +240,7 @@ struct http_response_head port_answer_head(const struct http_response *r, enum h
     memcpy(fields, r->fields, kept * sizeof(*fields));
     kept = http_fields_forward(fields, kept);
     for (size_t i = 0; i < kept; i++)
-        if (!is_path || !http_words_equal(fields[i].name, "Set-Cookie"))
+        if (!is_path || !is_of_origin(fields[i].name))
             fields[count++] = fields[i];
     if (is_path)
         fields[count++] = (struct http_field){"Content-Security-Policy",

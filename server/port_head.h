@@ -3,10 +3,10 @@
  * Heads of requests and answers on their way through to a program in a sandbox and back. Each is
  * written anew from its parsed parts. Functions of their arguments.
  *
- * What the program is told of who asks (X-Forwarded-*, Forwarded, X-Real-IP, Via) is true: whatever
- * the client says of that itself is left out, also when it is written with '_' for '-', which many
- * programs can't tell apart. What only the server is to know is left out likewise: the tokens, and
- * where to the request was sent.
+ * What the program is told of who asks (X-Forwarded-*, Forwarded, X-Real-IP) is true: whatever the
+ * client says of that itself is left out, also when it is written with '_' for '-', which many
+ * programs can't tell apart. What only the server is to know is left out likewise: API keys, the
+ * tokens, and where to the request was sent. Via is added to.
  */
 #pragma once
 
@@ -39,7 +39,8 @@ int port_request_write(struct buf *out, const struct http_request *r, const stru
 /*
  * What goes to a client of this version of a head that the program has answered; it borrows from
  * r and fields. is_path: it was asked for by a path of the server's own, where everything is of one
- * origin for a browser: so it leaves no cookies, and its pages have no rights there.
+ * origin for a browser: so it leaves no cookies there nor anything else that holds for an origin,
+ * and its pages have no rights there.
  */
 #define PORT_FIELDS_MAX (HTTP_FIELDS_MAX + 1)
 struct http_response_head port_answer_head(const struct http_response *r, enum http_version client,

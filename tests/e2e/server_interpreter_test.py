@@ -591,6 +591,34 @@ class Restarts(Interpreted):
         ran = self.run_cell("seen")
         self.assertEqual((ran.text, ran.out, ran.err), ("1", "", ""))
 
+    def begin_what_ends_when_interrupted(self):
+        """... and /tmp/go is there. The server that listens to it is gone."""
+        cell = Cell(self.box, "import os, signal, time\ndef end(*_):\n  open('/tmp/interrupted', 'w')\n"
+                              "  while not os.path.exists('/tmp/go'): time.sleep(0.01)\n  os._exit(1)\n"
+                              "signal.signal(signal.SIGINT, end)\nprint('on')\ntime.sleep(1000)")
+        cell.until(lambda c: c.out)
+        self.kill_server()
+
+    def test_an_interpreter_that_its_interrupt_ends(self):
+        """The one that comes after it is not interrupted in its stead."""
+        self.begin_what_ends_when_interrupted()
+        self.box.run("/bin/touch", "/tmp/go")
+        ran = self.run_cell("import time\nfor i in range(200): time.sleep(0.01)\n'whole'")
+        self.assertEqual((ran.text, ran.error), ("whole", None))
+        self.assertIn("is lost", ran.err)
+
+    def test_an_interpreter_that_its_interrupt_ends_while_nobody_waits(self):
+        self.begin_what_ends_when_interrupted()
+        child, body = self.server.child(), json.dumps({"code": "1"})
+        head = "".join(f"{k}: {v}\r\n" for k, v in self.box.fields(PORT).items())
+        with socket.create_connection(("127.0.0.1", self.client.port), LIMIT) as s:
+            s.sendall(f"POST /execute HTTP/1.1\r\nHost: x\r\nContent-Length: {len(body)}\r\n{head}\r\n{body}".encode())
+            self.assertEqual(self.box.run("/bin/sh", "-c", "until test -e /tmp/interrupted; do :; done").end["status"], "exit status 0")
+        self.box.run("/bin/touch", "/tmp/go")
+        self.assertTrue(wait_until(lambda: not self.programs()))
+        self.box.run("/bin/sleep", "1.5")
+        self.assertEqual(self.server.child(), child)
+
     def test_an_interpreter_that_ended_meanwhile(self):
         self.run_cell("import os, threading, time\ndef f():\n  while not os.path.exists('/tmp/go'): time.sleep(0.01)\n  os._exit(1)\n"
                       "threading.Thread(target=f).start()")

@@ -192,6 +192,8 @@ RAW = {
     "unasked-switch": b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: upgrade\r\n\r\n",
     "two-answers": b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nokHTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nevil",
     "many-interim": b"HTTP/1.1 102 Processing\r\n\r\n" * 50 + b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok",
+    "origin": b"HTTP/1.1 200 OK\r\nStrict-Transport-Security: max-age=9\r\nClear-Site-Data: \"*\"\r\nAlt-Svc: h2=\":1\"\r\n"
+              b"Set-Cookie: a=b\r\nService-Worker-Allowed: /\r\nReport-To: {}\r\nNEL: {}\r\nX-Kept: yes\r\nContent-Length: 0\r\n\r\n",
     "hop": b"HTTP/1.1 200 OK\r\nConnection: X-Mine, close\r\nX-Mine: 1\r\nKeep-Alive: timeout=5\r\nProxy-Authenticate: Basic\r\n"
            b"X-Kept: yes\r\nSet-Cookie: a=b\r\nContent-Length: 2\r\n\r\nok",
     "no-content": b"HTTP/1.1 204 No Content\r\n\r\n",

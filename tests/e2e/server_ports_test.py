@@ -232,6 +232,8 @@ class Fields(Ports):
         fields = self.head_of(fields=own)[1]
         self.assertEqual(sorted(fields), sorted({"host", "accept-encoding", "x-forwarded-for", "x-forwarded-host", "x-forwarded-proto",
                                                  "forwarded", "via", "connection"}))
+        for value in (f"Bearer {self.client.key}", f"bearer  {self.client.key}"):
+            self.assertNotIn("authorization", self.head_of(fields={"Authorization": value})[1])
         # A program's own are not the server's.
         fields = self.head_of(fields={"X-API-Key": "mine", "X-Access-Token": "mine", "Authorization": "Bearer mine"})[1]
         self.assertEqual((fields["x-api-key"], fields["x-access-token"], fields["authorization"]), (["mine"], ["mine"], ["Bearer mine"]))
@@ -243,6 +245,8 @@ class Fields(Ports):
         self.assertIn(f"X-Forwarded-Prefix: {prefix}".encode(), answer.body)
         answer = self.client.ask("GET", f"{prefix}/hop", key=False)
         self.assertNotIn("Set-Cookie", answer.fields)
+        self.assertEqual(sorted(self.client.ask("GET", f"{prefix}/origin", key=False).fields), ["Content-Length", "Content-Security-Policy", "X-Kept"])
+        self.assertIn("Clear-Site-Data", self.ask("/origin").fields)
         self.assertRegex(answer.fields["Content-Security-Policy"], "^sandbox ")
         self.assertNotIn("allow-same-origin", answer.fields["Content-Security-Policy"])
 

@@ -9,15 +9,17 @@ import os
 import queue
 import signal
 import socket
+import sqlite3
 import ssl
 import sys
 import threading
 
 sys.dont_write_bytecode = True
 from cases import LIMIT, descendants, is_alive, main, wait_until  # noqa: E402
-from server_client import Served  # noqa: E402
+from server_client import Served, Server  # noqa: E402
 from server_tls_test import make_certificate  # noqa: E402
 
+DATABASE = "server.db"
 ALL = ["sandbox.lifecycle.created", "sandbox.lifecycle.updated", "sandbox.lifecycle.killed"]
 
 
@@ -262,6 +264,93 @@ class Hostile(Hooks):
         self.assertEqual(self.client.ask("DELETE", f"/events/webhooks/{own['id']}").status, 200)
         self.assertEqual(self.client.ask("GET", "/events/webhooks").json(), [])
         self.assertTrue(receiver.got.empty())
+
+
+class Turns(Hooks):
+    def silent(self):
+        """The port of one that takes connections and says nothing; and those it has taken."""
+        listener, taken = socket.create_server(("127.0.0.1", 0)), queue.Queue()
+        self.addCleanup(listener.close)
+
+        def take():
+            try:
+                while True:
+                    taken.put(listener.accept()[0])
+            except OSError:
+                pass
+        threading.Thread(target=take, daemon=True).start()
+        return listener.getsockname()[1], taken
+
+    def tenant(self, name):
+        key = self.client.ask("POST", "/api-keys", {"name": name}).json()
+        return self.server.client(key["key"])
+
+    def test_no_tenant_waits_for_the_receivers_of_another(self):
+        """One has many that never answer, each with more to be told; the other is told when the first of them is given up."""
+        port, taken = self.silent()
+        slow, other = self.tenant("slow"), self.tenant("other")
+        for _ in range(8):
+            self.make(f"http://127.0.0.1:{port}/", slow)
+        receiver = self.receive()
+        self.make(f"http://127.0.0.1:{receiver.port}/", other, events=["sandbox.lifecycle.created"])
+        slow.create().kill()
+        first = [taken.get(timeout=LIMIT) for _ in range(3)]
+        box = other.create()
+        # Three are under way and are all that may be. One ends, and it is the other's turn.
+        first[0].close()
+        self.assertEqual(json.loads(receiver.next()[2])["sandbox_id"], box.name)
+        self.assertTrue(taken.empty())
+        for connection in first:
+            connection.close()
+
+    def test_what_waits_is_not_sent_for_a_key_that_has_expired(self):
+        receiver, own = self.receive(500), self.receive()
+        key = self.client.ask("POST", "/api-keys", {"name": "n"}).json()
+        tenant = self.server.client(key["key"])
+        hook = self.make(f"http://127.0.0.1:{receiver.port}/", tenant, events=["sandbox.lifecycle.created"])
+        self.make(f"http://127.0.0.1:{own.port}/", events=["sandbox.lifecycle.created"])
+        tenant.create()
+        self.assertTrue(wait_until(lambda: self.result(hook) == "500"))
+        receiver.next()
+        own.next()
+        self.server.stop()
+        records = sqlite3.connect(os.path.join(self.server.state, DATABASE))
+        records.execute("UPDATE keys SET scope = '{\"expiresAt\":\"2020-01-01T00:00:00Z\"}' WHERE id = ?", (int(key["id"]),))
+        records.execute("UPDATE deliveries SET due_ms = 0")
+        records.commit()
+        records.close()
+        self.server.start()
+        self.expect_status(tenant.ask("GET", "/v2/sandboxes"), 401)
+        self.client.create()
+        own.next()
+        self.assertTrue(receiver.got.empty())
+
+    def test_how_it_went_cannot_be_noted(self):
+        """It comes again, and not at once."""
+        if os.geteuid() != 0:
+            self.skipTest("only root can make a small disk")
+        os.makedirs(self.path("small/state"), 0o700)
+        state = self.path("small/state")
+        mount = f"mount -t tmpfs -o size=1m,mode=0700 none {state} && exec \"$@\""
+        server = Server(self.path("small"), *self.OPTIONS, prefix=("unshare", "-m", "sh", "-c", mount, "sh"))
+        self.addCleanup(server.end)
+        port, taken = self.silent()
+        self.make(f"http://127.0.0.1:{port}/", server.client(), events=["sandbox.lifecycle.created"])
+        server.client().create()
+        filler = f"/proc/{server.process.pid}/root{state}/filler"
+
+        def answer():
+            try:
+                with open(filler, "ab", buffering=0) as f:
+                    while True:
+                        f.write(bytes(256))
+            except OSError:
+                pass
+            taken.get(timeout=LIMIT).sendall(b"HTTP/1.1 200 OK\r\n\r\n")
+        answer()
+        self.assertTrue(wait_until(lambda: "can't be noted" in server.said()), server.said())
+        self.assertTrue(taken.empty())
+        os.remove(filler)
 
 
 class Floor(Hooks):
