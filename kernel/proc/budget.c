@@ -13,8 +13,6 @@
 #include <sys/sysmacros.h>
 
 #define MEMORY_DEVICES 1 /* the major number of /dev/null and kin */
-/* What was changed through mappings is asked for so often. */
-#define MAPPED_LOOK_NS NSEC_PER_SEC
 /* Bytes of them that a nanosecond of processor time can change at the very most. */
 #define CHANGED_PER_NS 4
 /* An idle sandbox is found out by this part of its time later. */
@@ -92,6 +90,14 @@ void budget_note_end(struct process *p)
         count_written((uint64_t)meter_unseen_ns(p, clock_monotonic_ns()) * CHANGED_PER_NS);
 }
 
+/* Half of what is left can be changed until then, whoever does. */
+static int64_t mapped_look_ns(void)
+{
+    uint64_t budget = kernel.config.write_budget_bytes;
+    uint64_t left = budget - MIN(budget, traffic.written_bytes);
+    return (int64_t)(left / 2 / CHANGED_PER_NS / MAX(process_count_tasks(), 1UL));
+}
+
 static void look_at_mapped(int64_t now_ns, int64_t cpu_ns, struct meter_plan *plan)
 {
     struct process *p;
@@ -100,7 +106,7 @@ static void look_at_mapped(int64_t now_ns, int64_t cpu_ns, struct meter_plan *pl
         if (p->state != PROCESS_ALIVE || p->exiting || !p->space || !p->space->changes_files)
             continue;
         count_mapped(p);
-        meter_want_cpu(plan, MAPPED_LOOK_NS / 10);
+        meter_want_cpu(plan, mapped_look_ns());
     }
 }
 

@@ -321,8 +321,8 @@ for i in range(100):
         self.assertEqual((result["cause"], result["status"]), ("budget", 137), result)
 
     def test_bytes_written(self):
-        mapped = ("import mmap; f = open('/tmp/f', 'w+b'); f.truncate(64 << 20); m = mmap.mmap(f.fileno(), 0)\n"
-                  "for i in range(0, 64 << 20, 4096): m[i] = 1\n"
+        mapped = ("import mmap; f = open('/tmp/f', 'w+b'); f.truncate(40 << 20); m = mmap.mmap(f.fileno(), 0)\n"
+                  "for i in range(0, 40 << 20, 4096): m[i] = 1\n"
                   "import time; time.sleep(20)")
         for command in (["sh", "-c", "while :; do head -c 100000 /dev/zero > /tmp/x; done"],
                         ["sh", "-c", "cat /dev/zero | cat > /dev/null"], ["yes"],
