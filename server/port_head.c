@@ -150,8 +150,8 @@ static bool fill_mask(const char *mask, uint16_t port, char out[PORT_MASK_MAX_BY
     return is_whole;
 }
 
-static bool read_mask(const char *mask, uint16_t port, char host[PORT_MASK_MAX_BYTES + 1],
-                      struct http_authority *ret)
+bool port_mask_read(const char *mask, uint16_t port, char host[PORT_MASK_MAX_BYTES + 1],
+                    struct http_authority *ret)
 {
     size_t size;
     uint16_t host_port;
@@ -168,7 +168,7 @@ bool port_mask_is_valid(const char *text)
     char host[PORT_MASK_MAX_BYTES + 1];
     struct http_authority a;
     /* Whatever the port is, it is no longer than this one. */
-    return read_mask(text, UINT16_MAX, host, &a) && read_mask(text, 1, host, &a);
+    return port_mask_read(text, UINT16_MAX, host, &a) && port_mask_read(text, 1, host, &a);
 }
 
 /* ---- requests ---- */
@@ -199,7 +199,7 @@ int port_request_write(struct buf *out, const struct http_request *r, const stru
     h.fields = fields;
     h.field_count = count + added.count;
     h.path = path_of(r, o);
-    if (o->mask && !read_mask(o->mask, o->port, host, &h.authority))
+    if (o->mask && !port_mask_read(o->mask, o->port, host, &h.authority))
         return -EINVAL;
     if (!h.authority.host)
         h.authority = (struct http_authority){"localhost", o->port};

@@ -29,6 +29,10 @@ struct port_origin {
 /* Whether text can be a mask. */
 bool port_mask_is_valid(const char *text);
 
+/* What it is for a port; *ret borrows from host. False: it is none. */
+bool port_mask_read(const char *mask, uint16_t port, char host[PORT_MASK_MAX_BYTES + 1],
+                    struct http_authority *ret);
+
 /*
  * Appends the head of r as the program gets it. It is to be answered with an end of the connection,
  * or with 101, when *ret_upgrade is true. 0; -EINVAL: it can't be handed on; -ENOMEM, -E2BIG.

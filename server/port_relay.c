@@ -22,11 +22,13 @@
 #include "server/limits.h"
 #include "server/port_head.h"
 #include "server/port_link.h"
+#include "server/port_location.h"
 #include "server/relay.h"
 
 #include <sys/socket.h>
 
 #define READS_AT_ONCE 4
+#define LOCATIONS_MAX 2 /* Location and Content-Location, one each */
 
 enum relay_state { ASKED, CONNECTED, CONTENT, TUNNEL, OVER };
 
@@ -37,7 +39,8 @@ struct relay {
     struct watch watch; /* the connection to the program */
     enum relay_state state;
     char id[64];
-    bool is_path;      /* asked for by a path of the server's own */
+    char *prefix;      /* asked for by a path of the server's own: its beginning; or NULL */
+    char *mask;        /* what Host was for the program; NULL: as the client had it */
     bool is_chunked;   /* the request's content */
     bool has_sent_all; /* the client, of the request, or of its way of the tunnel */
     bool ends_way;     /* ... and that is to be seen by the program */
@@ -197,10 +200,56 @@ static void take_interim(struct relay *l)
 {
     struct http_field fields[PORT_FIELDS_MAX];
     struct http_response_head h =
-        port_answer_head(&l->parser.response, HTTP_1_1, l->is_path, fields);
+        port_answer_head(&l->parser.response, HTTP_1_1, l->prefix != NULL, fields);
     if (l->request->head->version == HTTP_1_1)
         relay_interim(l->request, &h);
     http_response_next(&l->parser);
+}
+
+static int set_location(struct relay *l, struct http_field *f, char **ret)
+{
+    char host[PORT_MASK_MAX_BYTES + 1];
+    const struct http_request *head = l->request->head;
+    struct port_place p = {
+        .prefix = l->prefix,
+        .path = head->path + strlen(l->prefix),
+        .port = l->wish.port,
+        .asked = head->authority,
+        .told = head->authority,
+    };
+    if (l->mask)
+        port_mask_read(l->mask, l->wish.port, host, &p.told);
+    int r = port_location_read(f->value, &p, ret);
+    if (r == 1)
+        f->value = *ret;
+    return r;
+}
+
+/* Writes where the program leads to for a client that has asked by path; fields then borrow from
+ * texts. False: there are too many of those, or there is no memory. */
+static bool set_locations(struct relay *l, struct http_field *fields, size_t count,
+                          char *texts[LOCATIONS_MAX])
+{
+    size_t found = 0;
+    for (size_t i = 0; l->prefix && i < count; i++) {
+        if (!port_location_is_field(fields[i].name))
+            continue;
+        if (found == LOCATIONS_MAX || set_location(l, &fields[i], &texts[found]) < 0)
+            return false;
+        found++;
+    }
+    return true;
+}
+
+static bool begin_answer(struct relay *l, struct http_field *fields, struct http_response_head *h,
+                         bool is_tunnel)
+{
+    char *texts[LOCATIONS_MAX] = {NULL};
+    bool has_begun = set_locations(l, fields, h->field_count, texts) &&
+                     (is_tunnel ? relay_tunnel : relay_begin)(l->request, h);
+    for (size_t i = 0; i < LOCATIONS_MAX; i++)
+        free(texts[i]);
+    return has_begun;
 }
 
 static void take_head(struct relay *l)
@@ -212,9 +261,9 @@ static void take_head(struct relay *l)
         return;
     }
     struct http_response_head h =
-        port_answer_head(answer, l->request->head->version, l->is_path, fields);
+        port_answer_head(answer, l->request->head->version, l->prefix != NULL, fields);
     bool is_tunnel = answer->framing.kind == HTTP_BODY_OPAQUE;
-    if (!(is_tunnel ? relay_tunnel : relay_begin)(l->request, &h)) {
+    if (!begin_answer(l, fields, &h, is_tunnel)) {
         fail(l, 502, "The program's answer can't be handed on");
         return;
     }
@@ -376,6 +425,8 @@ static void let_go(struct relay *l)
     http_body_done(&l->body);
     http_response_done(&l->parser);
     buf_done(&l->to_program);
+    free(l->prefix);
+    free(l->mask);
     watch_close(&l->watch, release);
 }
 
@@ -398,18 +449,19 @@ static int write_request(struct relay *l, const struct box *b, const struct rout
 {
     char client[RELAY_ADDRESS_MAX];
     const struct http_request *head = l->request->head;
-    _cleanup_free_ char *prefix =
-        route->prefix_size ? strndup(head->path, route->prefix_size) : NULL;
+    const char *mask = json_string_value(json_object_get(b->network, "maskRequestHost"));
+    l->prefix = route->prefix_size ? strndup(head->path, route->prefix_size) : NULL;
+    l->mask = mask ? strdup(mask) : NULL;
     const struct port_origin origin = {
         .port = route->port,
         .client = client,
         .is_secure = relay_is_secure(l->request),
-        .prefix = prefix,
-        .mask = json_string_value(json_object_get(b->network, "maskRequestHost")),
+        .prefix = l->prefix,
+        .mask = l->mask,
         .token = b->token,
     };
     bool asks_upgrade;
-    if (route->prefix_size && !prefix)
+    if ((route->prefix_size && !l->prefix) || (mask && !l->mask))
         return -ENOMEM;
     relay_client(l->request, client);
     int r = port_request_write(&l->to_program, head, &origin, &asks_upgrade);
@@ -447,7 +499,6 @@ const struct handler *port_relay_begin(struct request *r, struct box *b, const s
     l->request = r;
     l->watch = (struct watch){.fd = -1, .ready = on_program};
     l->wish = (struct port_wish){.port = route->port, .fd = -1, .answered = on_connected};
-    l->is_path = route->prefix_size > 0;
     l->is_chunked = r->head->framing.kind == HTTP_BODY_CHUNKED;
     l->to_program = BUF_INIT(PORT_HEAD_MAX_BYTES + 2 * READ_BYTES + HTTP_TRAILER_MAX_BYTES);
     list_init(&l->wish.link);

@@ -162,6 +162,12 @@ def take_nothing(client, *_):
     go.acquire()
 
 
+def lead(client, _, query):
+    """To what is named in base 64."""
+    to = base64.urlsafe_b64decode(query)
+    client.send(b"HTTP/1.1 302 Found\r\nLocation: " + to + b"\r\nContent-Location: " + to + b"\r\nContent-Length: 0\r\n\r\n")
+
+
 def hang(client, *_):
     """Until the other end has gone."""
     states["ended"] = "waits"
@@ -196,12 +202,15 @@ RAW = {
               b"Set-Cookie: a=b\r\nService-Worker-Allowed: /\r\nReport-To: {}\r\nNEL: {}\r\nX-Kept: yes\r\nContent-Length: 0\r\n\r\n",
     "hop": b"HTTP/1.1 200 OK\r\nConnection: X-Mine, close\r\nX-Mine: 1\r\nKeep-Alive: timeout=5\r\nProxy-Authenticate: Basic\r\n"
            b"X-Kept: yes\r\nSet-Cookie: a=b\r\nContent-Length: 2\r\n\r\nok",
+    "x-forwarded": b"HTTP/1.1 302 Found\r\nLocation: /a\r\nX-Forwarded-Prefix: /evil\r\nX-Forwarded-Host: evil\r\nContent-Length: 0\r\n\r\n",
+    "split": b"HTTP/1.1 302 Found\r\nLocation: /a\rSet-Cookie: b=c\r\nContent-Length: 0\r\n\r\n",
+    "three-locations": b"HTTP/1.1 302 Found\r\n" + b"Location: /a\r\n" * 3 + b"Content-Length: 0\r\n\r\n",
     "no-content": b"HTTP/1.1 204 No Content\r\n\r\n",
     "not-modified": b"HTTP/1.1 304 Not Modified\r\nContent-Length: 1000\r\nETag: \"a\"\r\n\r\n",
     "huge-head": b"HTTP/1.1 200 OK\r\n" + b"X-Long: " + b"a" * 200000 + b"\r\n\r\n",
 }
 PATHS = {"sink": sink, "source": source, "chunks": chunks, "events": events, "go": give_way, "upgrade": upgrade, "duplex": duplex,
-         "interim": interim, "continue": go_on, "take-nothing": take_nothing, "hang": hang, "late": late,
+         "interim": interim, "continue": go_on, "take-nothing": take_nothing, "hang": hang, "lead": lead, "late": late,
          "early": lambda client, *_: client.answer("no more", status="413 Content Too Large"),
          "head": lambda client, head, _: client.answer(head),
          "states": lambda client, *_: client.answer(json.dumps({**states, "threads": threading.active_count()}))}

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Ports of sandboxes through glovebox serve: HTTP and what it changes to, by host name, by fields and by path; who is let in; and
 what a client or a program sends that is wrong."""
+import base64
 import hashlib
 import http.client
 import json
@@ -249,6 +250,70 @@ class Fields(Ports):
         self.assertIn("Clear-Site-Data", self.ask("/origin").fields)
         self.assertRegex(answer.fields["Content-Security-Policy"], "^sandbox ")
         self.assertNotIn("allow-same-origin", answer.fields["Content-Security-Policy"])
+
+    def leads(self, to, folder="/d", host=None, box=None):
+        """Where a client that asked by path is led to, who is given the same in both fields."""
+        box = box or self.box
+        query = base64.urlsafe_b64encode(to.encode("latin-1")).decode()
+        answer = self.client.ask("GET", f"/sandboxes/{box.name}/ports/8000{folder}/lead?{query}", None, {"Host": host} if host else {}, key=False)
+        self.assertEqual(answer.status, 302, answer)
+        self.assertEqual(answer.fields["Location"], answer.fields["Content-Location"])
+        return answer.fields["Location"]
+
+    def test_by_path_it_leads_to_itself(self):
+        prefix, own = f"/sandboxes/{self.box.name}/ports/8000", f"127.0.0.1:{self.server.port}"
+        for to, path in (("/", "/"), ("/login", "/login"), ("/a/b?c=/d#/e", "/a/b?c=/d#/e"), ("login", "/d/login"), ("e/", "/d/e/"), ("./", "/d/"),
+                         ("../up", "/up"), (f"http://{own}/x", "/x"), (f"http://{own}", "/"), (f"http://{own}?q", "/?q"), (f"https://{own}/x", "/x"),
+                         (f"//{own}/x", "/x"), ("http://localhost:8000/x", "/x"), ("http://127.0.0.1:8000/x", "/x"), (f"HTTP://{own}/X", "/X"),
+                         (f"{prefix}/x", "/x"), (prefix, ""), (f"{prefix}?q", "?q"), (f"http://{own}{prefix}/x", "/x"), (f"{prefix}9/x", f"{prefix}9/x"),
+                         ("/a//b", "/a//b"), ("/%2f..%2f", "/%2f..%2f"), ("/...", "/..."), ("/caf\xe9", "/caf\xe9")):
+            with self.subTest(to):
+                self.assertEqual(self.leads(to), prefix + path)
+        self.assertEqual(self.leads("x", folder=""), f"{prefix}/x")
+        for to in ("?q", "#f", "https://a.example/x", "//a.example/x", "http://localhost:8001/x", f"http://user@{own}/x", "mailto:a@a.example", "data:,x",
+                   "http://[::1]:8000/", "http://localhost:8000@a.example/"):
+            with self.subTest(to):
+                self.assertEqual(self.leads(to), to)
+        self.assertEqual(self.leads("https://my.example/x", host="my.example"), f"{prefix}/x")
+        # By host name it is as the program says.
+        self.assertEqual(self.ask("/lead?" + base64.urlsafe_b64encode(b"/login").decode()).fields["Location"], "/login")
+        box = self.create(network={"allowPublicTraffic": True, "maskRequestHost": "app.internal:${PORT}"})
+        self.listen(box)
+        self.assertEqual(self.leads("http://app.internal:8000/x", box=box), f"/sandboxes/{box.name}/ports/8000/x")
+
+    def test_by_path_it_leads_nobody_to_the_api(self):
+        """A client that asks the API with its key sends it again to wherever it is led on the same server."""
+        prefix, own = f"/sandboxes/{self.box.name}/ports/8000", f"127.0.0.1:{self.server.port}"
+        up = ("..", ".%2e", "%2E.", "%2e%2E", ".\t.", "..\t")
+        for dots in up:
+            for to in (f"/{dots}/{dots}/x", f"/a/{dots}/{dots}/{dots}/{dots}/{dots}/x", f"{dots}/{dots}/{dots}/{dots}/x", f"\\{dots}\\{dots}\\x",
+                       f"/a\\{dots}\\{dots}/x", f"http:{dots}/{dots}/{dots}/{dots}/x", f"http:/{dots}/{dots}/x", f"https:\\{dots}/x",
+                       f"http://{own}/{dots}/{dots}/x", f"//{own}\\{dots}\\x", f"{prefix}/{dots}/{dots}/{dots}/{dots}/{dots}/x", f"/./{dots}/x"):
+                with self.subTest(to):
+                    self.assertEqual(self.leads(to), f"{prefix}/x")
+        for to in ("/..", "..", "../../../..", "/a/..", "\t/", f"http:\t//{own}/", "ht\ttp:/"):
+            with self.subTest(to):
+                self.assertEqual(self.leads(to), f"{prefix}/")
+        for to, path in ((f"/sandboxes/{self.box.name}", f"/sandboxes/{self.box.name}"), ("/sandboxes", "/sandboxes"), ("/.//a.example", "//a.example"),
+                         (f"{prefix}x/../../../y", "/sandboxes/y")):
+            with self.subTest(to):
+                self.assertEqual(self.leads(to), prefix + path)
+        self.assertEqual(len(self.leads("/" + "a" * 5000)), len(prefix) + 5001)
+
+    def test_what_a_program_says_of_the_path(self):
+        prefix = f"/sandboxes/{self.box.name}/ports/8000"
+        answer = self.client.ask("GET", f"{prefix}/x-forwarded", key=False)
+        self.assertEqual((answer.status, answer.fields["Location"]), (302, f"{prefix}/a"))
+        answer = self.client.ask("GET", f"{prefix}/three-locations", key=False)
+        self.expect_status(answer, 502)
+        for path in ("split", f"lead?{base64.urlsafe_b64encode(bytes([0x2f, 0x0d, 0x41])).decode()}"):
+            answer = self.client.ask("GET", f"{prefix}/{path}", key=False)
+            self.assertEqual((answer.status, "Set-Cookie" in answer.fields), (502, False))
+        answer = self.client.ask("GET", f"{prefix}/lead?{base64.urlsafe_b64encode(b'/a' + b'..' + bytes([13, 10]) + b'X-Injected: 1').decode()}", key=False)
+        self.assertEqual(answer.fields["Location"], f"{prefix}/a..")
+        line, fields = self.head_of("/a", fields={"X-Forwarded-Prefix": "/evil"})
+        self.assertNotIn("x-forwarded-prefix", fields)
+        self.assertEqual(line, "GET /a HTTP/1.1")
 
     def test_what_the_client_is_told(self):
         answer = self.ask("/hop")

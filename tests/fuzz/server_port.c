@@ -5,6 +5,7 @@
  * it that is only for the server.
  */
 #include "server/port_head.h"
+#include "server/port_location.h"
 #include "tests/fuzz/http_talk.h"
 
 #define CLIENT        "2001:db8::1"
@@ -133,6 +134,24 @@ static void check_answer(const struct http_response *r, const struct http_respon
     buf_done(&out);
 }
 
+/* It leads to the program, and not above it. */
+static void check_location(const char *value)
+{
+    static const char prefix[] = "/sandboxes/a/ports/80";
+    const struct port_place place = {
+        .prefix = prefix, .path = "/b/c", .port = 80, .asked = {"a.example", 0}};
+    char *text = NULL;
+    if (port_location_read(value, &place, &text) == 1) {
+        size_t size = sizeof(prefix) - 1;
+        CHECK(!strncmp(text, prefix, size) && strchr("/?#", text[size]));
+        text[size + strcspn(text + size, "?#")] = '\0';
+        for (char *rest, *at = strtok_r(text, "/\\", &rest); at; at = strtok_r(NULL, "/\\", &rest))
+            CHECK(strcmp(at, "..") != 0 && strcasecmp(at, "%2e.") != 0 &&
+                  strcasecmp(at, ".%2e") != 0 && strcasecmp(at, "%2e%2e") != 0);
+    }
+    free(text);
+}
+
 static void try_answer(uint8_t how, const char *data, size_t size)
 {
     struct http_response_parser p;
@@ -145,6 +164,9 @@ static void try_answer(uint8_t how, const char *data, size_t size)
         struct http_response_head h =
             port_answer_head(&p.response, how & 4 ? HTTP_1_0 : HTTP_1_1, how & 8, fields);
         check_answer(&p.response, &h, method, how & 8);
+        for (size_t i = 0; i < h.field_count; i++)
+            if (port_location_is_field(h.fields[i].name))
+                check_location(h.fields[i].value);
         if (!http_response_is_interim(&p.response))
             break;
         data += taken, size -= taken;
