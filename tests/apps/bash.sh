@@ -44,8 +44,8 @@ is "tcp" "$( (exec 3<>/dev/tcp/127.0.0.1/1) 2>/dev/null; echo $?)" 1
 set -m
 sleep 30 & job=$!
 is "own group" "$(ps -o pgid= -p $job | tr -d ' ')" $job
-kill -STOP %1; sleep 0.3; is stopped "$(jobs -s | grep -c sleep)" 1
-bg %1 > /dev/null; sleep 0.2; is running "$(jobs -r | grep -c sleep)" 1
+kill -STOP %1; until jobs -s | grep -q sleep; do sleep 0.1; done; is stopped "$(jobs -r | grep -c sleep)" 0
+bg %1 > /dev/null; until jobs -r | grep -q sleep; do sleep 0.1; done; is running "$(jobs -s | grep -c sleep)" 0
 kill %1; wait $job 2>/dev/null; is ended $? 143
 (sleep 30 | sleep 30) & kill -TERM -- -$!; wait $! 2>/dev/null; is "group ended" $? 143
 echo ok

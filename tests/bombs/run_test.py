@@ -215,10 +215,11 @@ def result_of(process, out):
 
 
 def light(name, caller, command, causes):
+    patience = ("--timeout", str(SECONDS - 20)) if causes == MEMORY else ()
     memory = f"{MEMORY_MIB + (SANITIZED_MIB if is_sanitized() and causes != MEMORY else 0)}M"
     mark, before = f"bomb{os.getpid()}-{caller.name}-{name.replace('_', '-')}"[:60].lower(), mounts()
     with tempfile.TemporaryFile() as out:
-        process = subprocess.Popen(caller.command("--json", "--name", mark, "--memory", memory, *SMALL, *command),
+        process = subprocess.Popen(caller.command("--json", "--name", mark, "--memory", memory, *SMALL, *patience, *command),
                                    env=caller.env, stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.DEVNULL)
         time.sleep(0.3)
         trouble = neighbours_trouble(caller)

@@ -23,10 +23,10 @@ def tree():
     subprocess.Popen(["sh", "-c", "trap '' TERM HUP; (nohup sh -c 'i=0; while [ $((i+=1)) -lt 600 ]; do echo sh >> %s; sleep 0.1; done' >/dev/null 2>&1 &) ; sleep 60" % BEAT])
     beat()
 if sys.argv[1:] == ["tree"]: tree()
-signal.signal(signal.SIGALRM, lambda *_: die("timed out")); signal.alarm(60)
+signal.signal(signal.SIGALRM, lambda *_: die("timed out")); signal.alarm(280)
 if os.path.exists(BEAT): os.unlink(BEAT)
 if ctypes.CDLL(None).prctl(36, 1, 0, 0, 0): die("PR_SET_CHILD_SUBREAPER")
-root = os.fork()
+root = os.fork(); pids = []
 if root == 0: tree()
 def stat(pid):
     try: f = open("/proc/%d/stat" % pid).read().rsplit(")", 1)[1].split(); return f[0], int(f[1]), int(f[2]), int(f[3])
@@ -41,8 +41,10 @@ def descendants():
     while todo:
         k = [p for p, pp in par.items() if pp == todo[0]]; out += k; todo = todo[1:] + k
     return out
-time.sleep(1.2)
-pids = descendants()
+end = time.monotonic() + 60
+def is_whole(): return len(pids) >= 8 and len({stat(p)[3] for p in pids if stat(p)}) >= 3
+while not is_whole() and time.monotonic() < end:
+    time.sleep(0.05); pids = descendants()
 if len(pids) < 8: die("only %d members of the tree are visible" % len(pids))
 if len({stat(p)[3] for p in pids if stat(p)}) < 3: die("sessions of the members")
 kids = open("/proc/%d/task/%d/children" % (root, root)).read().split() if os.path.exists("/proc/%d/task/%d/children" % (root, root)) else None
@@ -53,7 +55,7 @@ for p in pids:
     except ProcessLookupError: pass
 time.sleep(0.5)
 if not stat(root) or stat(root)[0] == "Z": die("a process that ignores SIGTERM ended")
-for round in range(20):                                     # orphans come to us: kill until none is left
+for round in range(1000):                                     # orphans come to us: kill until none is left
     pids = [p for p in descendants() if stat(p) and stat(p)[0] != "Z"]
     for p in pids:
         try: os.kill(p, signal.SIGKILL)
@@ -62,7 +64,7 @@ for round in range(20):                                     # orphans come to us
         while os.waitpid(-1, os.WNOHANG)[0]: pass
     except ChildProcessError: break
     time.sleep(0.05)
-else: die("tree not gone after 20 rounds: %r" % pids)
+else: die("tree not gone after 1000 rounds: %r" % pids)
 a = os.path.getsize(BEAT); time.sleep(0.6)
 if os.path.getsize(BEAT) != a: die("a member still writes")
 os.unlink(BEAT)

@@ -9,7 +9,7 @@ signal.signal(signal.SIGALRM, _late); signal.alarm(150)
 def check(c, msg):
     if not c: print("FAIL:", " ".join(ascii(str(msg))[1:-1].replace("\\n", " ").split())); sys.stdout.flush(); os._exit(1)
 t0 = time.monotonic(); names = {i[4][0] for i in socket.getaddrinfo("localhost", 80, type=socket.SOCK_STREAM)}
-check("127.0.0.1" in names or "::1" in names, "localhost is %r" % names); check(time.monotonic() - t0 < 3, "resolving localhost took %.1f s" % (time.monotonic() - t0))
+check("127.0.0.1" in names or "::1" in names, "localhost is %r" % names); check(time.monotonic() - t0 < 60, "resolving localhost took %.1f s" % (time.monotonic() - t0))
 class H(http.server.SimpleHTTPRequestHandler):
     def do_GET(self): b = b"hello " + self.path.encode(); self.send_response(200); self.send_header("Content-Length", str(len(b))); self.end_headers(); self.wfile.write(b)
     def log_message(self, *a): pass
@@ -44,5 +44,5 @@ a = socket.socket(); a.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1); a.
 b = socket.socket(); b.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1); b.bind(("127.0.0.1", q)); b.listen()      # restart of a server on its port
 t0 = time.monotonic()
 try: socket.getaddrinfo("no-such-host-zz.invalid", 80); check(False, "a name in .invalid resolved")
-except socket.gaierror: check(time.monotonic() - t0 < 20, "a failing look-up took %.1f s" % (time.monotonic() - t0))
+except socket.gaierror: check(time.monotonic() - t0 < 60, "a failing look-up took %.1f s" % (time.monotonic() - t0))
 print("ok")

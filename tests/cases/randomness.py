@@ -40,7 +40,7 @@ check(runs[0][0] != b"0" * 32, "AT_RANDOM is zero")
 try:
     with open("/dev/urandom", "wb", buffering=0) as w: w.write(b"seed")
 except OSError as e: check(False, "writing to /dev/urandom: %s" % e)
-t = time.monotonic(); os.getrandom(1 << 20); check(time.monotonic() - t < 5, "1 MiB of randomness took %.1f s" % (time.monotonic() - t))
+t = time.monotonic(); os.getrandom(1 << 20); check(time.monotonic() - t < 60, "1 MiB of randomness took %.1f s" % (time.monotonic() - t))
 check(int(open("/proc/sys/kernel/random/entropy_avail").read()) > 0, "entropy_avail")
 b1 = open("/proc/sys/kernel/random/boot_id").read(); check(b1 == open("/proc/sys/kernel/random/boot_id").read() and len(b1) == 37, "boot_id")
 print("ok")

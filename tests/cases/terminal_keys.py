@@ -5,12 +5,12 @@ import os, pty, re, select, signal, sys, termios, time, tty
 def _uncaught(t, e, tb): sys.__excepthook__(t, e, tb); print("FAIL: %s: %s" % (t.__name__, ascii(str(e))[1:-1]), flush=True)
 sys.excepthook = _uncaught
 def die(msg): print("FAIL:", " ".join(ascii(str(msg))[1:-1].replace("\\n", " ").split())); sys.stdout.flush(); os._exit(1)
-signal.signal(signal.SIGALRM, lambda *_: die("timed out")); signal.alarm(90)
+signal.signal(signal.SIGALRM, lambda *_: die("timed out")); signal.alarm(280)
 class Term:
     def __init__(self, *argv):
         self.buf = b""; self.pid, self.fd = pty.fork()
         if self.pid == 0: os.environ.update(PS1="<p>", TERM="dumb", HISTFILE="/dev/null"); os.execvp(argv[0], argv)
-    def until(self, rx, sec=8):
+    def until(self, rx, sec=60):
         end = time.monotonic() + sec
         while not re.search(rx, self.buf):
             if time.monotonic() > end: die("waiting for %r, terminal said %r" % (rx, self.buf[-300:]))
@@ -21,8 +21,15 @@ class Term:
                 self.buf += b
         self.buf = self.buf[re.search(rx, self.buf).end():]
     def send(self, b): os.write(self.fd, b)
+    def job(self):
+        """until a program has the terminal"""
+        end = time.monotonic() + 60
+        while os.tcgetpgrp(self.fd) == self.pid:
+            if time.monotonic() > end: die("no program got the terminal")
+            time.sleep(0.01)
+        time.sleep(0.3)
     def status(self):
-        end = time.monotonic() + 6
+        end = time.monotonic() + 60
         while time.monotonic() < end:
             w, st = os.waitpid(self.pid, os.WNOHANG)
             if w: return os.waitstatus_to_exitcode(st)
@@ -36,11 +43,11 @@ for key, want in ((b"\x03", -signal.SIGINT), (b"\x1c", -signal.SIGQUIT)):
     t.until(b"ready"); t.send(key); st = t.status()
     if st != want: die("key %r ended the program with %d, wanted %d" % (key, st, want))
 t = Term("bash", "--norc", "--noprofile", "-i"); t.until(b"<p>")
-t.send(b"sleep 100\n"); time.sleep(0.5); t.send(b"\x03"); t.until(b"<p>"); t.send(b"echo st$?at\n"); t.until(b"st130at")
-t.until(b"<p>"); t.send(b"cat | cat | cat\n"); time.sleep(0.5); t.send(b"\x03"); t.until(b"<p>")          # a whole pipeline
-t.send(b"for i in 1 2 3; do sleep 50; done; echo not'ok'\n"); time.sleep(0.5); t.send(b"\x03"); t.until(b"<p>"); t.send(b"echo a$((40+2))b\n"); t.until(b"a42b")
-t.until(b"<p>"); t.send(b"sleep 77\n"); time.sleep(0.5); t.send(b"\x1a"); t.until(b"Stopped"); t.until(b"<p>")
-t.send(b"jobs -l\n"); t.until(rb"Stopped +sleep 77"); t.until(b"<p>"); t.send(b"fg\n"); t.until(b"sleep 77"); time.sleep(0.3); t.send(b"\x03"); t.until(b"<p>")
+t.send(b"sleep 100\n"); t.job(); t.send(b"\x03"); t.until(b"<p>"); t.send(b"echo st$?at\n"); t.until(b"st130at")
+t.until(b"<p>"); t.send(b"cat | cat | cat\n"); t.job(); t.send(b"\x03"); t.until(b"<p>")          # a whole pipeline
+t.send(b"for i in 1 2 3; do sleep 50; done; echo not'ok'\n"); t.job(); t.send(b"\x03"); t.until(b"<p>"); t.send(b"echo a$((40+2))b\n"); t.until(b"a42b")
+t.until(b"<p>"); t.send(b"sleep 77\n"); t.job(); t.send(b"\x1a"); t.until(b"Stopped"); t.until(b"<p>")
+t.send(b"jobs -l\n"); t.until(rb"Stopped +sleep 77"); t.until(b"<p>"); t.send(b"fg\n"); t.until(b"sleep 77"); t.job(); t.send(b"\x03"); t.until(b"<p>")
 t.send(b"echo partial\x15echo cl'ea'n\n"); t.until(b"clean\r?\n")                                          # Ctrl-U kills the line
 t.until(b"<p>"); t.send(b"exit 5\n"); st = t.status()
 if st != 5: die("shell left with %d" % st)

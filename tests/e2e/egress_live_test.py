@@ -21,7 +21,7 @@ from cases import GLOVEBOX, ROOT, Case, main, run, wait_until  # noqa: E402
 from egress_test import PROLOGUE, Egress, cidr, domain  # noqa: E402
 from internet import BIG, CLONE_NEWNS, EVIL, GOOD, MS_PRIVATE, MS_REC, OTHER, check, libc  # noqa: E402
 
-LIMIT = 60
+LIMIT = 120
 UPDATE = struct.Struct("<IIQQiI40s")
 SET, DONE = 1, 2
 
@@ -624,6 +624,7 @@ class Abuse(Live):
         self.process.wait()
         self.assertTrue(os.path.exists(self.socket))
         self.expect_refused(self.set(), "no sandbox of this name is running")
+        self.assertTrue(wait_until(lambda: self.name.encode() not in glovebox("ps").stdout))
         self.open("--allow", "api.good.test")
         self.expect(self.set())
 

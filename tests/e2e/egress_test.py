@@ -680,7 +680,7 @@ def end_of(s):
 s = [socket.create_connection(("api.good.test", port), 30) for port in (22, 10)]
 print(json.dumps([[t.recv(100).decode() for t in s], [end_of(t) for t in s]]))
 """
-        found = self.python(code, *self.policy(*self.ALL, limits={"idle_tcp_s": 1}))
+        found = self.python(code, *self.policy(*self.ALL, limits={"idle_tcp_s": 5}))
         self.assertEqual(found, [["SSH-2.0-first\r\n", "ready"], ["ECONNRESET"] * 2])
         self.assertEqual([d.get("reason") for d in self.decisions("close")], ["limit:idle_tcp"] * 2)
 

@@ -156,7 +156,7 @@ for _ in range(4):
     for port in range(20000, 24200):
         s.sendto(b"x", ("{GOOD}", port))
         if port % 100 == 0:
-            time.sleep(0.005)  # so many questions at once are answered
+            time.sleep(0.02)  # so many questions at once are answered
 ends = set()
 for port in range(24200, 24210):
     ends.add(code(s.sendto, b"x", ("{GOOD}", port)))
@@ -305,7 +305,7 @@ for _ in range(30):
 time.sleep(0.2)
 got = len(s.recv(10000))
 n = 1
-s.settimeout(1)
+s.settimeout(3)
 while code(s.recv, 10000) not in ("EAGAIN", "timed out"):
     n += 1
 s.settimeout(20)
@@ -381,7 +381,7 @@ print(json.dumps(True))
         self.assertTrue(self.inside(code, cidr("45.33.0.0/16", proto=["udp"]), limits={"max_new_per_s": 10}))
         reasons = [d.get("reason") for d in self.decisions("connect")]
         self.assertIn("limit:max_new_per_s", reasons)
-        self.assertLess(reasons.count("rule:r0"), 60)
+        self.assertLess(reasons.count("rule:r0"), 200)
 
     def test_a_peer_that_is_idle_is_let_go(self):
         process = self.start(*self.policy(TO_GOOD, limits={"idle_udp_s": 1}), "--egress-log", self.log, "--", "/usr/bin/python3",

@@ -111,20 +111,20 @@ class Lifetimes(Served):
         return seconds(detail["endAt"]) - seconds(detail["startedAt"])
 
     def test_when_none_was_given(self):
-        self.assertAlmostEqual(self.lasts("/v2/sandboxes"), 300, delta=1)
-        self.assertAlmostEqual(self.lasts("/sandboxes"), 15, delta=1)
-        self.assertAlmostEqual(self.lasts("/sandboxes", timeout=300, secure=True), 300, delta=1)
+        self.assertAlmostEqual(self.lasts("/v2/sandboxes"), 300, delta=10)
+        self.assertAlmostEqual(self.lasts("/sandboxes"), 15, delta=10)
+        self.assertAlmostEqual(self.lasts("/sandboxes", timeout=300, secure=True), 300, delta=10)
 
     def test_it_is_kept_also_when_it_was_shortened(self):
         long, short = self.client.create(timeout=300), self.client.create(timeout=300)
-        self.expect_status(self.client.ask("POST", f"/sandboxes/{short.name}/timeout", {"timeout": 1}), 204)
-        self.assertLess(seconds(self.end(short.name)["endAt"]), time.time() + 3)
+        self.expect_status(self.client.ask("POST", f"/sandboxes/{short.name}/timeout", {"timeout": 8}), 204)
+        self.assertLess(seconds(self.end(short.name)["endAt"]), time.time() + 20)
         self.assertTrue(wait_until(lambda: short.ask("GET", "/health").status == 502))
         self.expect_status(self.client.ask("GET", f"/sandboxes/{short.name}"), 404, short.name)
         self.assertEqual(long.ask("GET", "/health").status, 204)
 
     def test_one_that_was_short_is_lengthened(self):
-        first, second = self.client.create(timeout=2), self.client.create(timeout=2)
+        first, second = self.client.create(timeout=8), self.client.create(timeout=8)
         self.expect_status(self.client.ask("POST", f"/sandboxes/{first.name}/timeout", {"timeout": 300}), 204)
         self.assertTrue(wait_until(lambda: second.ask("GET", "/health").status == 502))
         self.assertEqual(first.ask("GET", "/health").status, 204)

@@ -42,7 +42,7 @@ def say(verdict, name, reason=""):
     print(f"{verdict} {name}" + (f": {reason}" if reason else ""), flush=True)
 
 
-def wait_for(condition, seconds=20):
+def wait_for(condition, seconds=SECONDS):
     until = time.monotonic() + seconds
     while not condition():
         if time.monotonic() > until:

@@ -23,7 +23,7 @@ ROOT = os.path.dirname(os.path.dirname(HERE))
 GLOVEBOX = os.environ.get("GLOVEBOX", os.path.join(ROOT, os.environ.get("BUILD", "build"),
                                                    "cli/glovebox"))
 SECONDS = 600
-GONE_SECONDS = 10  # the end of a sandbox that was killed
+GONE_SECONDS = 100  # the end of a sandbox that was killed
 failed = False
 
 

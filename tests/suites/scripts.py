@@ -5,7 +5,7 @@
     scripts.py FOLDER USER [WORD...]        USER: who they run as in the sandbox
 
 A script's last line is `ok` when all is right, or `skip: REASON`, or `FAIL: REASON`. Lines at its head:
-"# seconds: N" (other than 100), "# natively: no".
+"# seconds: N" (other than 300), "# natively: no".
 """
 import concurrent.futures
 import os
@@ -54,7 +54,7 @@ def verdict_of(done, seconds):
 def attempt(path, user):
     """(verdict, reason, what it said when that is of interest)."""
     options = head(path)
-    seconds = int(options.get("seconds", 100))
+    seconds = int(options.get("seconds", 300))
     if options.get("natively") != "no":
         # One at a time: they share ports, names and limits there.
         with one_natively:
