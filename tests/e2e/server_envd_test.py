@@ -56,7 +56,11 @@ class Deadlines(Served):
 class Silence(Served):
     def test_is_broken_as_often_as_wished(self):
         box = self.client.create()
+        program = box.start("/bin/sleep", "1000")
+        program.next()
+        self.addCleanup(program.close)
         for method, message in (("process.Process/Start", {"process": {"cmd": "/bin/sleep", "args": ["1000"]}}),
+                                ("process.Process/Connect", {"process": {"pid": program.pid}}),
                                 ("filesystem.Filesystem/WatchDir", {"path": "/"})):
             with self.subTest(method):
                 stream = box.stream(method, message, {"Keepalive-Ping-Interval": "1"})
