@@ -2,9 +2,8 @@
 /*
  * glovebox cp: files out of a running sandbox, as a stranger's; and into one.
  */
-#include "cli/options.h"
 #include "cli/say.h"
-#include "cli/values.h"
+#include "cli/takers.h"
 #include "cli/verbs.h"
 #include "sandbox/copy_ask.h"
 #include "sandbox/copy_folder.h"
@@ -24,40 +23,14 @@ struct cp_options {
     struct copy_limits limits;
 };
 
-static int take_help(void *target, const char *value _unused_, struct sandbox_error *e _unused_)
-{
-    ((struct cp_options *)target)->help = true;
-    return 0;
-}
-
-static int take_follow(void *target, const char *value _unused_, struct sandbox_error *e _unused_)
-{
-    ((struct cp_options *)target)->follows = true;
-    return 0;
-}
-
-static int take_max_size(void *target, const char *value, struct sandbox_error *e)
-{
-    return cli_parse_size(value, &((struct cp_options *)target)->limits.bytes, e);
-}
-
-static int take_max_files(void *target, const char *value, struct sandbox_error *e)
-{
-    char *end;
-    errno = 0;
-    unsigned long long number = strtoull(value, &end, 10);
-    if (errno || *end || value[0] < '1' || value[0] > '9')
-        return sandbox_error_set(e, -EINVAL, "not a number; give one from 1");
-    ((struct cp_options *)target)->limits.entries = number;
-    return 0;
-}
-
 static const struct cli_option options[] = {
     {"follow-link", 'L', NULL, "if the source is a symbolic link, copy what it leads to",
-     take_follow},
-    {"max-size", 0, "SIZE", "copy at most so many bytes (16G)", take_max_size},
-    {"max-files", 0, "N", "copy at most so many files and directories (1000000)", take_max_files},
-    {"help", 'h', NULL, "print this", take_help},
+     CLI_FLAG(struct cp_options, follows)},
+    {"max-size", 0, "SIZE", "copy at most so many bytes (16G)",
+     CLI_SIZE(struct cp_options, limits.bytes)},
+    {"max-files", 0, "N", "copy at most so many files and directories (1000000)",
+     CLI_NUMBER(struct cp_options, limits.entries)},
+    CLI_HELP(struct cp_options, help),
     {0},
 };
 

@@ -5,6 +5,7 @@
 #include "cli/doctor.h"
 
 #include "cli/say.h"
+#include "cli/takers.h"
 #include "cli/verbs.h"
 
 #define OPTIONS_MAX 64
@@ -14,45 +15,17 @@ struct doctor_options {
     bool inside, outside;
 };
 
-static int take_inside(void *target, const char *value _unused_, struct sandbox_error *e _unused_)
-{
-    struct doctor_options *o = target;
-    o->inside = true;
-    return 0;
-}
-
-static int take_outside(void *target, const char *value _unused_, struct sandbox_error *e _unused_)
-{
-    struct doctor_options *o = target;
-    o->outside = true;
-    return 0;
-}
-
-static int take_json(void *target, const char *value _unused_, struct sandbox_error *e _unused_)
-{
-    struct doctor_options *o = target;
-    o->run.json = true;
-    return 0;
-}
-
-static int take_help(void *target, const char *value _unused_, struct sandbox_error *e _unused_)
-{
-    struct doctor_options *o = target;
-    o->run.help = true;
-    return 0;
-}
-
 static const struct cli_option own_options[] = {
     {"inside", 0, NULL,
      "start a sandbox with the OPTIONS of run, attack it from\n"
      "inside, and say of each attack what came of it",
-     take_inside},
+     CLI_FLAG(struct doctor_options, inside)},
     {"outside", 0, NULL,
      "run the harmless attacks without a sandbox, where they\n"
      "must succeed: the proof that they can see",
-     take_outside},
-    {"json", 0, NULL, "print one JSON object", take_json},
-    {"help", 'h', NULL, "print this", take_help},
+     CLI_FLAG(struct doctor_options, outside)},
+    {"json", 0, NULL, "print one JSON object", CLI_FLAG(struct doctor_options, run.json)},
+    CLI_HELP(struct doctor_options, run.help),
     {0},
 };
 

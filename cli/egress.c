@@ -3,8 +3,8 @@
  * glovebox egress: what a sandbox was let do on the network, and what not, also after its end.
  */
 #include "cli/decision.h"
-#include "cli/options.h"
 #include "cli/say.h"
+#include "cli/takers.h"
 #include "cli/verbs.h"
 #include "sandbox/decisions.h"
 
@@ -17,35 +17,14 @@ struct egress_options {
     bool json, denied, follow, help;
 };
 
-static int take_json(void *target, const char *value _unused_, struct sandbox_error *e _unused_)
-{
-    ((struct egress_options *)target)->json = true;
-    return 0;
-}
-
-static int take_denied(void *target, const char *value _unused_, struct sandbox_error *e _unused_)
-{
-    ((struct egress_options *)target)->denied = true;
-    return 0;
-}
-
-static int take_follow(void *target, const char *value _unused_, struct sandbox_error *e _unused_)
-{
-    ((struct egress_options *)target)->follow = true;
-    return 0;
-}
-
-static int take_help(void *target, const char *value _unused_, struct sandbox_error *e _unused_)
-{
-    ((struct egress_options *)target)->help = true;
-    return 0;
-}
-
 static const struct cli_option options[] = {
-    {"follow", 'f', NULL, "go on as decisions fall, until the sandbox ends", take_follow},
-    {"denied", 0, NULL, "only what was denied, or would be but for the audit mode", take_denied},
-    {"json", 0, NULL, "print the record's own lines, a JSON object each", take_json},
-    {"help", 'h', NULL, "print this", take_help},
+    {"follow", 'f', NULL, "go on as decisions fall, until the sandbox ends",
+     CLI_FLAG(struct egress_options, follow)},
+    {"denied", 0, NULL, "only what was denied, or would be but for the audit mode",
+     CLI_FLAG(struct egress_options, denied)},
+    {"json", 0, NULL, "print the record's own lines, a JSON object each",
+     CLI_FLAG(struct egress_options, json)},
+    CLI_HELP(struct egress_options, help),
     {0},
 };
 

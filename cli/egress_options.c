@@ -10,50 +10,6 @@
 
 #define KNOWN_HOSTS_MAX_BYTES (4 << 20)
 
-static int no_memory(struct sandbox_error *e)
-{
-    return sandbox_error_set(e, -ENOMEM, "out of memory; free some and try again");
-}
-
-static int take_file(char **to, const char *value, struct sandbox_error *e)
-{
-    if (!value[0])
-        return sandbox_error_set(e, -EINVAL, "the name is empty; give a file");
-    free(*to);
-    *to = strdup(value);
-    return *to ? 0 : no_memory(e);
-}
-
-int egress_option_allow(void *target, const char *value, struct sandbox_error *e)
-{
-    struct run_options *o = target;
-    return strv_append(&o->allow, value) < 0 ? no_memory(e) : 0;
-}
-
-int egress_option_secret(void *target, const char *value, struct sandbox_error *e)
-{
-    struct run_options *o = target;
-    return strv_append(&o->secrets, value) < 0 ? no_memory(e) : 0;
-}
-
-int egress_option_known_hosts(void *target, const char *value, struct sandbox_error *e)
-{
-    struct run_options *o = target;
-    return take_file(&o->ssh_known_hosts, value, e);
-}
-
-int egress_option_policy(void *target, const char *value, struct sandbox_error *e)
-{
-    struct run_options *o = target;
-    return take_file(&o->policy, value, e);
-}
-
-int egress_option_log(void *target, const char *value, struct sandbox_error *e)
-{
-    struct run_options *o = target;
-    return take_file(&o->spec.egress_log, value, e);
-}
-
 static int read_file(const char *path, struct buf *to, struct sandbox_error *e)
 {
     char piece[65536];

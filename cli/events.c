@@ -3,9 +3,8 @@
  * glovebox events: what happens to sandboxes, as it happens.
  */
 #include "cli/ended.h"
-#include "cli/options.h"
 #include "cli/say.h"
-#include "cli/values.h"
+#include "cli/takers.h"
 #include "cli/verbs.h"
 #include "sandbox/events.h"
 
@@ -18,39 +17,13 @@ struct events_options {
     int name_count;
 };
 
-static int take_since(void *target, const char *value, struct sandbox_error *e)
-{
-    int64_t ago;
-    int r = cli_parse_time(value, &ago, e);
-    if (r == 0)
-        ((struct events_options *)target)->since_ns = ended_now_ns() - ago;
-    return r;
-}
-
-static int take_once(void *target, const char *value _unused_, struct sandbox_error *e _unused_)
-{
-    ((struct events_options *)target)->once = true;
-    return 0;
-}
-
-static int take_json(void *target, const char *value _unused_, struct sandbox_error *e _unused_)
-{
-    ((struct events_options *)target)->json = true;
-    return 0;
-}
-
-static int take_help(void *target, const char *value _unused_, struct sandbox_error *e _unused_)
-{
-    ((struct events_options *)target)->help = true;
-    return 0;
-}
-
 static const struct cli_option options[] = {
     {"since", 0, "TIME", "begin with what happened that long ago, as in 10m (default: now)",
-     take_since},
-    {"no-follow", 0, NULL, "print what has happened (all that is kept), and end", take_once},
-    {"json", 0, NULL, "print a JSON object a line", take_json},
-    {"help", 'h', NULL, "print this", take_help},
+     CLI_AGO(struct events_options, since_ns)},
+    {"no-follow", 0, NULL, "print what has happened (all that is kept), and end",
+     CLI_FLAG(struct events_options, once)},
+    {"json", 0, NULL, "print a JSON object a line", CLI_FLAG(struct events_options, json)},
+    CLI_HELP(struct events_options, help),
     {0},
 };
 

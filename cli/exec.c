@@ -3,8 +3,8 @@
  * glovebox exec: one more program in a sandbox that runs; glovebox attach: one that is there.
  */
 #include "cli/attach.h"
-#include "cli/options.h"
 #include "cli/say.h"
+#include "cli/takers.h"
 #include "cli/values.h"
 #include "cli/verbs.h"
 #include "sandbox/exec_ask.h"
@@ -24,13 +24,6 @@ struct exec_options {
 
 #define OPTIONS(target) ((struct exec_options *)(target))
 
-static int take_interactive(void *target, const char *value _unused_,
-                            struct sandbox_error *e _unused_)
-{
-    OPTIONS(target)->attach.input = true;
-    return 0;
-}
-
 static int take_tty(void *target, const char *value _unused_, struct sandbox_error *e _unused_)
 {
     OPTIONS(target)->attach.tty = true;
@@ -45,18 +38,6 @@ static int take_detach(void *target, const char *value _unused_, struct sandbox_
     return 0;
 }
 
-static int take_raw(void *target, const char *value _unused_, struct sandbox_error *e _unused_)
-{
-    OPTIONS(target)->attach.raw = true;
-    return 0;
-}
-
-static int take_user(void *target, const char *value, struct sandbox_error *e _unused_)
-{
-    OPTIONS(target)->command.user = value;
-    return 0;
-}
-
 static int take_workdir(void *target, const char *value, struct sandbox_error *e)
 {
     if (value[0] != '/')
@@ -64,21 +45,6 @@ static int take_workdir(void *target, const char *value, struct sandbox_error *e
                                  "it does not begin with a slash; give a path in the sandbox");
     OPTIONS(target)->command.workdir = value;
     return 0;
-}
-
-static int take_env(void *target, const char *value, struct sandbox_error *e)
-{
-    return cli_take_env(&OPTIONS(target)->command.env, value, e);
-}
-
-static int take_env_file(void *target, const char *value, struct sandbox_error *e)
-{
-    return cli_take_env_file(&OPTIONS(target)->command.env, value, e);
-}
-
-static int take_timeout(void *target, const char *value, struct sandbox_error *e)
-{
-    return cli_parse_time(value, &OPTIONS(target)->command.timeout_ns, e);
 }
 
 static int take_tag(void *target, const char *value, struct sandbox_error *e)
@@ -92,12 +58,8 @@ static int take_tag(void *target, const char *value, struct sandbox_error *e)
 
 static int take_since(void *target, const char *value, struct sandbox_error *e)
 {
-    char *end;
-    errno = 0;
-    unsigned long long v = strtoull(value, &end, 10);
-    if (value[0] < '0' || value[0] > '9' || errno || *end || v > INT64_MAX)
+    if (!cli_parse_number(value, 0, INT64_MAX, &OPTIONS(target)->offset))
         return sandbox_error_set(e, -EINVAL, "not a number of bytes; 0 is from the beginning");
-    OPTIONS(target)->offset = v;
     return 0;
 }
 
@@ -107,25 +69,25 @@ static int take_new(void *target, const char *value _unused_, struct sandbox_err
     return 0;
 }
 
-static int take_help(void *target, const char *value _unused_, struct sandbox_error *e _unused_)
-{
-    OPTIONS(target)->help = true;
-    return 0;
-}
-
 static const struct cli_option exec_table[] = {
-    {"interactive", 'i', NULL, "pass standard input on", take_interactive},
-    {"tty", 't', NULL, "give it a terminal: for shells and editors", take_tty},
-    {"detach", 'd', NULL, "don't wait for it: print its process id; see glovebox logs",
-     take_detach},
-    {"user", 'u', "NAME|UID[:GID]", "who it is in the sandbox", take_user},
-    {"workdir", 'w', "PATH", "the working directory (default: the sandbox's)", take_workdir},
-    {"env", 'e', "NAME[=VALUE]", "set a variable; NAME alone takes its value from here", take_env},
-    {"env-file", 0, "FILE", "variables from a file, one NAME=VALUE a line", take_env_file},
-    {"timeout", 0, "TIME", "end it after TIME: SIGTERM, and 2 s later SIGKILL", take_timeout},
-    {"tag", 0, "WORD", "a name for it, for glovebox attach", take_tag},
-    {"raw", 0, NULL, "let all terminal sequences through to your terminal", take_raw},
-    {"help", 'h', NULL, "print this", take_help},
+    {"interactive", 'i', NULL, "pass standard input on",
+     CLI_FLAG(struct exec_options, attach.input)},
+    {"tty", 't', NULL, "give it a terminal: for shells and editors", take_tty, 0},
+    {"detach", 'd', NULL, "don't wait for it: print its process id; see glovebox logs", take_detach,
+     0},
+    {"user", 'u', "NAME|UID[:GID]", "who it is in the sandbox",
+     CLI_WORD(struct exec_options, command.user)},
+    {"workdir", 'w', "PATH", "the working directory (default: the sandbox's)", take_workdir, 0},
+    {"env", 'e', "NAME[=VALUE]", "set a variable; NAME alone takes its value from here",
+     CLI_ENV(struct exec_options, command.env)},
+    {"env-file", 0, "FILE", "variables from a file, one NAME=VALUE a line",
+     CLI_ENV_FILE(struct exec_options, command.env)},
+    {"timeout", 0, "TIME", "end it after TIME: SIGTERM, and 2 s later SIGKILL",
+     CLI_TIME(struct exec_options, command.timeout_ns)},
+    {"tag", 0, "WORD", "a name for it, for glovebox attach", take_tag, 0},
+    {"raw", 0, NULL, "let all terminal sequences through to your terminal",
+     CLI_FLAG(struct exec_options, attach.raw)},
+    CLI_HELP(struct exec_options, help),
     {0},
 };
 
@@ -164,14 +126,16 @@ void cli_exec_help(FILE *out)
 }
 
 static const struct cli_option attach_table[] = {
-    {"interactive", 'i', NULL, "pass standard input on", take_interactive},
+    {"interactive", 'i', NULL, "pass standard input on",
+     CLI_FLAG(struct exec_options, attach.input)},
     {"since", 0, "BYTES",
      "its output from that byte on, of what is kept: the last\n"
      "1 MiB (default: 0)",
-     take_since},
-    {"new", 0, NULL, "only output that comes from now on", take_new},
-    {"raw", 0, NULL, "let all terminal sequences through to your terminal", take_raw},
-    {"help", 'h', NULL, "print this", take_help},
+     take_since, 0},
+    {"new", 0, NULL, "only output that comes from now on", take_new, 0},
+    {"raw", 0, NULL, "let all terminal sequences through to your terminal",
+     CLI_FLAG(struct exec_options, attach.raw)},
+    CLI_HELP(struct exec_options, help),
     {0},
 };
 

@@ -2,30 +2,18 @@
 /*
  * glovebox inspect: one sandbox, what it may use, what it uses, and what holds it; or how it ended.
  */
-#include "cli/options.h"
 #include "cli/say.h"
 #include "cli/sandboxes.h"
+#include "cli/takers.h"
 #include "cli/verbs.h"
 
 struct inspect_options {
     bool json, help;
 };
 
-static int take_json(void *target, const char *value _unused_, struct sandbox_error *e _unused_)
-{
-    ((struct inspect_options *)target)->json = true;
-    return 0;
-}
-
-static int take_help(void *target, const char *value _unused_, struct sandbox_error *e _unused_)
-{
-    ((struct inspect_options *)target)->help = true;
-    return 0;
-}
-
 static const struct cli_option options[] = {
-    {"json", 0, NULL, "print a JSON object", take_json},
-    {"help", 'h', NULL, "print this", take_help},
+    {"json", 0, NULL, "print a JSON object", CLI_FLAG(struct inspect_options, json)},
+    CLI_HELP(struct inspect_options, help),
     {0},
 };
 

@@ -2,8 +2,8 @@
 /*
  * glovebox stop, kill and wait: the ends of sandboxes.
  */
-#include "cli/options.h"
 #include "cli/say.h"
+#include "cli/takers.h"
 #include "cli/verbs.h"
 #include "sandbox/end_watch.h"
 
@@ -11,14 +11,8 @@ struct life_options {
     bool help;
 };
 
-static int take_help(void *target, const char *value _unused_, struct sandbox_error *e _unused_)
-{
-    ((struct life_options *)target)->help = true;
-    return 0;
-}
-
 static const struct cli_option life_table[] = {
-    {"help", 'h', NULL, "print this", take_help},
+    CLI_HELP(struct life_options, help),
     {0},
 };
 

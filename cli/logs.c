@@ -5,8 +5,8 @@
  */
 #include "cli/ended.h"
 #include "cli/logs_printer.h"
-#include "cli/options.h"
 #include "cli/say.h"
+#include "cli/takers.h"
 #include "cli/values.h"
 #include "cli/verbs.h"
 #include "sandbox/logs_ask.h"
@@ -24,58 +24,28 @@ struct logs_options {
 
 #define OPTIONS(target) ((struct logs_options *)(target))
 
-static int take_follow(void *target, const char *value _unused_, struct sandbox_error *e _unused_)
-{
-    OPTIONS(target)->follow = true;
-    return 0;
-}
-
 static int take_tail(void *target, const char *value, struct sandbox_error *e)
 {
-    char *end;
-    long lines = strtol(value, &end, 10);
-    bool is_number = value[0] >= '0' && value[0] <= '9' && !*end && lines <= TAIL_MAX;
+    uint64_t lines;
+    bool is_number = cli_parse_number(value, 0, TAIL_MAX, &lines);
     if (!is_number && strcmp(value, "all"))
         return sandbox_error_set(e, -EINVAL, "not a number of lines up to %d; or give all",
                                  TAIL_MAX);
-    OPTIONS(target)->tail = is_number ? lines : -1;
-    return 0;
-}
-
-static int take_since(void *target, const char *value, struct sandbox_error *e)
-{
-    int64_t ago;
-    int r = cli_parse_time(value, &ago, e);
-    if (r == 0)
-        OPTIONS(target)->printer.since_ns = ended_now_ns() - ago;
-    return r;
-}
-
-static int take_times(void *target, const char *value _unused_, struct sandbox_error *e _unused_)
-{
-    OPTIONS(target)->printer.times = true;
-    return 0;
-}
-
-static int take_raw(void *target, const char *value _unused_, struct sandbox_error *e _unused_)
-{
-    OPTIONS(target)->raw = true;
-    return 0;
-}
-
-static int take_help(void *target, const char *value _unused_, struct sandbox_error *e _unused_)
-{
-    OPTIONS(target)->help = true;
+    OPTIONS(target)->tail = is_number ? (int64_t)lines : -1;
     return 0;
 }
 
 static const struct cli_option options[] = {
-    {"follow", 'f', NULL, "also what comes, until the sandbox has ended", take_follow},
-    {"tail", 'n', "LINES", "begin with so many of the last lines (default: all)", take_tail},
-    {"since", 0, "TIME", "begin with what was written that long ago, as in 10m", take_since},
-    {"timestamps", 't', NULL, "begin each line with when it was written", take_times},
-    {"raw", 0, NULL, "let all terminal sequences through to your terminal", take_raw},
-    {"help", 'h', NULL, "print this", take_help},
+    {"follow", 'f', NULL, "also what comes, until the sandbox has ended",
+     CLI_FLAG(struct logs_options, follow)},
+    {"tail", 'n', "LINES", "begin with so many of the last lines (default: all)", take_tail, 0},
+    {"since", 0, "TIME", "begin with what was written that long ago, as in 10m",
+     CLI_AGO(struct logs_options, printer.since_ns)},
+    {"timestamps", 't', NULL, "begin each line with when it was written",
+     CLI_FLAG(struct logs_options, printer.times)},
+    {"raw", 0, NULL, "let all terminal sequences through to your terminal",
+     CLI_FLAG(struct logs_options, raw)},
+    CLI_HELP(struct logs_options, help),
     {0},
 };
 

@@ -97,7 +97,7 @@ static int unknown_option(const struct cli_options *o, const char *word, const c
 static int take_value(const struct cli_option *option, const char *written, const char *value,
                       void *target, struct sandbox_error *e)
 {
-    int r = option->take(target, value, e);
+    int r = option->take((char *)target + option->place, value, e);
     if (r < 0)
         return value ? sandbox_error_prefix(e, r, "%s %s", written, value)
                      : sandbox_error_prefix(e, r, "%s", written);

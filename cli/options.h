@@ -17,9 +17,12 @@ struct cli_option {
     const char *value; /* what the help calls its value; NULL: a flag */
     const char *help;  /* lines apart by \n; NULL: another name of the one above, not in the help */
     /*
-     * Takes the value (NULL for a flag). 0, or negative errno and "REASON; NEXT STEP" in e.
+     * Takes the value (NULL for a flag) to what is place bytes into the target. 0, or negative
+     * errno and "REASON; NEXT STEP" in e. cli/takers.h has those for one member of the target;
+     * where place is 0, it is the target as a whole.
      */
-    int (*take)(void *target, const char *value, struct sandbox_error *e);
+    int (*take)(void *to, const char *value, struct sandbox_error *e);
+    size_t place;
 };
 
 /* An option of a neighbouring program that we don't have, and what to do instead. */

@@ -3,10 +3,10 @@
  * glovebox policy: whether a policy document is one, and what it says of a destination. Neither
  * touches the network. set and learn have files of their own.
  */
-#include "cli/options.h"
 #include "cli/policy_explain.h"
 #include "cli/policy_file.h"
 #include "cli/say.h"
+#include "cli/takers.h"
 #include "cli/verbs.h"
 #include "lib/policy/document.h"
 #include "lib/policy/lint.h"
@@ -23,18 +23,6 @@ struct policy_options {
     const char *phase;
     struct explain_options explain;
 };
-
-static int take_json(void *target, const char *value _unused_, struct sandbox_error *e _unused_)
-{
-    ((struct policy_options *)target)->json = true;
-    return 0;
-}
-
-static int take_help(void *target, const char *value _unused_, struct sandbox_error *e _unused_)
-{
-    ((struct policy_options *)target)->help = true;
-    return 0;
-}
 
 static int take_method(void *target, const char *value, struct sandbox_error *e)
 {
@@ -56,25 +44,20 @@ static int take_address(void *target, const char *value, struct sandbox_error *e
     return 0;
 }
 
-static int take_phase(void *target, const char *value, struct sandbox_error *e _unused_)
-{
-    ((struct policy_options *)target)->phase = value;
-    return 0;
-}
-
 static const struct cli_option check_options[] = {
-    {"json", 0, NULL, "print a JSON object", take_json},
-    {"help", 'h', NULL, "print this", take_help},
+    {"json", 0, NULL, "print a JSON object", CLI_FLAG(struct policy_options, json)},
+    CLI_HELP(struct policy_options, help),
     {0},
 };
 
 static const struct cli_option explain_options[] = {
-    {"method", 0, "METHOD", "the method of an HTTP request: GET when not given", take_method},
+    {"method", 0, "METHOD", "the method of an HTTP request: GET when not given", take_method, 0},
     {"address", 0, "ADDRESS", "the address that the name leads to: a public one when not given",
-     take_address},
-    {"phase", 0, "PHASE", "the phase that the sandbox is in: the first when not given", take_phase},
-    {"json", 0, NULL, "print a JSON object", take_json},
-    {"help", 'h', NULL, "print this", take_help},
+     take_address, 0},
+    {"phase", 0, "PHASE", "the phase that the sandbox is in: the first when not given",
+     CLI_WORD(struct policy_options, phase)},
+    {"json", 0, NULL, "print a JSON object", CLI_FLAG(struct policy_options, json)},
+    CLI_HELP(struct policy_options, help),
     {0},
 };
 

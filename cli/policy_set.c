@@ -5,6 +5,7 @@
  */
 #include "cli/policy_file.h"
 #include "cli/say.h"
+#include "cli/takers.h"
 #include "cli/verbs.h"
 #include "lib/policy/compose.h"
 #include "sandbox/secrets.h"
@@ -20,42 +21,13 @@ struct set_options {
     uint64_t generation;
 };
 
-static int take_json(void *target, const char *value _unused_, struct sandbox_error *e _unused_)
-{
-    ((struct set_options *)target)->json = true;
-    return 0;
-}
-
-static int take_help(void *target, const char *value _unused_, struct sandbox_error *e _unused_)
-{
-    ((struct set_options *)target)->help = true;
-    return 0;
-}
-
-static int take_generation(void *target, const char *value, struct sandbox_error *e)
-{
-    char *end;
-    errno = 0;
-    unsigned long long number = strtoull(value, &end, 10);
-    if (errno || *end || value[0] < '1' || value[0] > '9')
-        return sandbox_error_set(e, -EINVAL, "is no generation; give a number from 1");
-    ((struct set_options *)target)->generation = number;
-    return 0;
-}
-
-static int take_phase(void *target, const char *value, struct sandbox_error *e _unused_)
-{
-    ((struct set_options *)target)->phase = value;
-    return 0;
-}
-
 const struct cli_option cli_policy_set_options[] = {
     {"phase", 0, "PHASE", "of set: in this phase of it, not the one that the sandbox is in",
-     take_phase},
+     CLI_WORD(struct set_options, phase)},
     {"if-generation", 0, "N", "only while the policy in force is the N-th of the sandbox",
-     take_generation},
-    {"json", 0, NULL, "print a JSON object", take_json},
-    {"help", 'h', NULL, "print this", take_help},
+     CLI_NUMBER(struct set_options, generation)},
+    {"json", 0, NULL, "print a JSON object", CLI_FLAG(struct set_options, json)},
+    CLI_HELP(struct set_options, help),
     {0},
 };
 
@@ -194,8 +166,7 @@ static int set_secret(const char *name, const char *text, struct sandbox_error *
     return r < 0 ? sandbox_error_prefix(e, r, "policy: secret %.*s", size, text) : 0;
 }
 
-static const struct cli_option secret_options[] = {{"help", 'h', NULL, "print this", take_help},
-                                                   {0}};
+static const struct cli_option secret_options[] = {CLI_HELP(struct set_options, help), {0}};
 
 int cli_policy_secret(int count, char **words)
 {

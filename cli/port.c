@@ -2,9 +2,9 @@
 /*
  * glovebox port: what listens in a running sandbox, and ways to it.
  */
-#include "cli/options.h"
 #include "cli/port_forward.h"
 #include "cli/say.h"
+#include "cli/takers.h"
 #include "cli/values.h"
 #include "cli/verbs.h"
 #include "sandbox/port_ask.h"
@@ -19,28 +19,11 @@ struct port_options {
     bool json, is_public, help;
 };
 
-static int take_json(void *target, const char *value _unused_, struct sandbox_error *e _unused_)
-{
-    ((struct port_options *)target)->json = true;
-    return 0;
-}
-
-static int take_public(void *target, const char *value _unused_, struct sandbox_error *e _unused_)
-{
-    ((struct port_options *)target)->is_public = true;
-    return 0;
-}
-
-static int take_help(void *target, const char *value _unused_, struct sandbox_error *e _unused_)
-{
-    ((struct port_options *)target)->help = true;
-    return 0;
-}
-
 static const struct cli_option options[] = {
-    {"json", 0, NULL, "print what listens as a JSON object", take_json},
-    {"public", 0, NULL, "forward from where others than this machine can connect", take_public},
-    {"help", 'h', NULL, "print this", take_help},
+    {"json", 0, NULL, "print what listens as a JSON object", CLI_FLAG(struct port_options, json)},
+    {"public", 0, NULL, "forward from where others than this machine can connect",
+     CLI_FLAG(struct port_options, is_public)},
+    CLI_HELP(struct port_options, help),
     {0},
 };
 

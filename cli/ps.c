@@ -2,27 +2,15 @@
 /*
  * glovebox ps: the sandboxes of this user.
  */
-#include "cli/options.h"
 #include "cli/say.h"
 #include "cli/sandboxes.h"
+#include "cli/takers.h"
 #include "cli/verbs.h"
 
 struct ps_options {
     struct sandboxes_view view;
     bool help;
 };
-
-static int take_json(void *target, const char *value _unused_, struct sandbox_error *e _unused_)
-{
-    ((struct ps_options *)target)->view.json = true;
-    return 0;
-}
-
-static int take_all(void *target, const char *value _unused_, struct sandbox_error *e _unused_)
-{
-    ((struct ps_options *)target)->view.all = true;
-    return 0;
-}
 
 static int take_filter(void *target, const char *value, struct sandbox_error *e)
 {
@@ -36,17 +24,13 @@ static int take_filter(void *target, const char *value, struct sandbox_error *e)
     return 0;
 }
 
-static int take_help(void *target, const char *value _unused_, struct sandbox_error *e _unused_)
-{
-    ((struct ps_options *)target)->help = true;
-    return 0;
-}
-
 static const struct cli_option options[] = {
-    {"all", 'a', NULL, "also those that have ended: why, and with what status", take_all},
-    {"filter", 0, "label=KEY[=VALUE]", "only those with this label; may be repeated", take_filter},
-    {"json", 0, NULL, "print an array of JSON objects", take_json},
-    {"help", 'h', NULL, "print this", take_help},
+    {"all", 'a', NULL, "also those that have ended: why, and with what status",
+     CLI_FLAG(struct ps_options, view.all)},
+    {"filter", 0, "label=KEY[=VALUE]", "only those with this label; may be repeated", take_filter,
+     0},
+    {"json", 0, NULL, "print an array of JSON objects", CLI_FLAG(struct ps_options, view.json)},
+    CLI_HELP(struct ps_options, help),
     {0},
 };
 

@@ -2,8 +2,8 @@
 /*
  * glovebox rm: forgets sandboxes that have ended.
  */
-#include "cli/options.h"
 #include "cli/say.h"
+#include "cli/takers.h"
 #include "cli/verbs.h"
 #include "sandbox/end_watch.h"
 #include "sandbox/forget.h"
@@ -12,21 +12,10 @@ struct rm_options {
     bool force, help;
 };
 
-static int take_force(void *target, const char *value _unused_, struct sandbox_error *e _unused_)
-{
-    ((struct rm_options *)target)->force = true;
-    return 0;
-}
-
-static int take_help(void *target, const char *value _unused_, struct sandbox_error *e _unused_)
-{
-    ((struct rm_options *)target)->help = true;
-    return 0;
-}
-
 static const struct cli_option options[] = {
-    {"force", 'f', NULL, "also those that run: they are ended at once", take_force},
-    {"help", 'h', NULL, "print this", take_help},
+    {"force", 'f', NULL, "also those that run: they are ended at once",
+     CLI_FLAG(struct rm_options, force)},
+    CLI_HELP(struct rm_options, help),
     {0},
 };
 

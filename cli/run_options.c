@@ -5,6 +5,7 @@
 #include "cli/egress_options.h"
 #include "cli/limit_options.h"
 #include "cli/say.h"
+#include "cli/takers.h"
 #include "cli/values.h"
 #include "lib/text/capture.h"
 #include "sandbox/host.h"
@@ -19,11 +20,19 @@
 #define DEFAULT_HOSTNAME   "glovebox"
 #define DEFAULT_PATH       "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
-static int take_image(void *target, const char *value, struct sandbox_error *e)
-{
-    struct run_options *o = target;
-    return sandbox_spec_set_image(&o->spec, value, e);
-}
+/* Whose value is taken, and checked, by the specification itself. */
+#define SPEC_OPTION(function, set)                                                \
+    static int function(void *target, const char *value, struct sandbox_error *e) \
+    {                                                                             \
+        struct run_options *o = target;                                           \
+        return set(&o->spec, value, e);                                           \
+    }
+
+SPEC_OPTION(take_image, sandbox_spec_set_image)
+SPEC_OPTION(take_workdir, sandbox_spec_set_workdir)
+SPEC_OPTION(take_user, sandbox_spec_set_user)
+SPEC_OPTION(take_hostname, sandbox_spec_set_hostname)
+SPEC_OPTION(take_name, sandbox_spec_set_name)
 
 static int take_mount(void *target, const char *value, struct sandbox_error *e)
 {
@@ -47,42 +56,6 @@ static int take_tmpfs(void *target, const char *value, struct sandbox_error *e)
     return sandbox_spec_add_tmpfs(&o->spec, path, bytes, e);
 }
 
-static int take_workdir(void *target, const char *value, struct sandbox_error *e)
-{
-    struct run_options *o = target;
-    return sandbox_spec_set_workdir(&o->spec, value, e);
-}
-
-static int take_env(void *target, const char *value, struct sandbox_error *e)
-{
-    struct run_options *o = target;
-    return cli_take_env(&o->env, value, e);
-}
-
-static int take_env_file(void *target, const char *value, struct sandbox_error *e)
-{
-    struct run_options *o = target;
-    return cli_take_env_file(&o->file_env, value, e);
-}
-
-static int take_user(void *target, const char *value, struct sandbox_error *e)
-{
-    struct run_options *o = target;
-    return sandbox_spec_set_user(&o->spec, value, e);
-}
-
-static int take_hostname(void *target, const char *value, struct sandbox_error *e)
-{
-    struct run_options *o = target;
-    return sandbox_spec_set_hostname(&o->spec, value, e);
-}
-
-static int take_name(void *target, const char *value, struct sandbox_error *e)
-{
-    struct run_options *o = target;
-    return sandbox_spec_set_name(&o->spec, value, e);
-}
-
 static int take_label(void *target, const char *value, struct sandbox_error *e)
 {
     struct run_options *o = target;
@@ -97,31 +70,10 @@ static int take_publish(void *target, const char *value, struct sandbox_error *e
     return r < 0 ? r : sandbox_spec_add_publish(&o->spec, &f, e);
 }
 
-static int take_public(void *target, const char *value _unused_, struct sandbox_error *e _unused_)
-{
-    struct run_options *o = target;
-    o->spec.publishes_openly = true;
-    return 0;
-}
-
 /* Standard input is always passed on; the option is there for the fingers. */
 static int take_interactive(void *target _unused_, const char *value _unused_,
                             struct sandbox_error *e _unused_)
 {
-    return 0;
-}
-
-static int take_tty(void *target, const char *value _unused_, struct sandbox_error *e _unused_)
-{
-    struct run_options *o = target;
-    o->spec.tty = true;
-    return 0;
-}
-
-static int take_rm(void *target, const char *value _unused_, struct sandbox_error *e _unused_)
-{
-    struct run_options *o = target;
-    o->spec.forget = true;
     return 0;
 }
 
@@ -136,113 +88,76 @@ static int take_trace(void *target, const char *value, struct sandbox_error *e)
     return o->trace ? 0 : sandbox_error_set(e, -ENOMEM, "out of memory; free some");
 }
 
-static int take_json(void *target, const char *value _unused_, struct sandbox_error *e _unused_)
-{
-    struct run_options *o = target;
-    o->json = true;
-    return 0;
-}
-
-static int take_for_model(void *target, const char *value _unused_,
-                          struct sandbox_error *e _unused_)
-{
-    struct run_options *o = target;
-    o->for_model = true;
-    return 0;
-}
-
-static int take_raw(void *target, const char *value _unused_, struct sandbox_error *e _unused_)
-{
-    struct run_options *o = target;
-    o->raw = true;
-    return 0;
-}
-
-static int take_help(void *target, const char *value _unused_, struct sandbox_error *e _unused_)
-{
-    struct run_options *o = target;
-    o->help = true;
-    return 0;
-}
-
-static int take_version(void *target, const char *value _unused_, struct sandbox_error *e _unused_)
-{
-    struct run_options *o = target;
-    o->version = true;
-    return 0;
-}
-
 static int take_allow_missing(void *target, const char *value, struct sandbox_error *e)
 {
     struct run_options *o = target;
     return jail_allow_missing(&o->spec.allow_missing, value, e);
 }
 
-static int take_speculation_barriers(void *target, const char *value _unused_,
-                                     struct sandbox_error *e _unused_)
-{
-    struct run_options *o = target;
-    o->spec.speculation_barriers = true;
-    return 0;
-}
-
 const struct cli_option cli_run_options[] = {
     {"image", 0, "host|DIR",
      "the root file system: this machine's own programs\n"
      "(host, the default), or a directory; never changed",
-     take_image},
+     take_image, 0},
     {"mount", 'v', "HOST:GUEST[:ro|rw]",
      "show a folder or file of this machine in the sandbox;\n"
      "what the program writes there stays (unless ro)",
-     take_mount},
-    {"volume", 0, "HOST:GUEST[:ro|rw]", NULL, take_mount},
-    {"tmpfs", 0, "PATH[:SIZE]", "an empty folder in memory, at most SIZE (64M, 1G)", take_tmpfs},
-    {"workdir", 'w', "PATH", "the working directory (default: the user's home)", take_workdir},
-    {"chdir", 0, "PATH", NULL, take_workdir},
-    {"env", 'e', "NAME[=VALUE]", "set a variable; NAME alone takes its value from here", take_env},
-    {"env-file", 0, "FILE", "variables from a file, one NAME=VALUE a line", take_env_file},
+     take_mount, 0},
+    {"volume", 0, "HOST:GUEST[:ro|rw]", NULL, take_mount, 0},
+    {"tmpfs", 0, "PATH[:SIZE]", "an empty folder in memory, at most SIZE (64M, 1G)", take_tmpfs, 0},
+    {"workdir", 'w', "PATH", "the working directory (default: the user's home)", take_workdir, 0},
+    {"chdir", 0, "PATH", NULL, take_workdir, 0},
+    {"env", 'e', "NAME[=VALUE]", "set a variable; NAME alone takes its value from here",
+     CLI_ENV(struct run_options, env)},
+    {"env-file", 0, "FILE", "variables from a file, one NAME=VALUE a line",
+     CLI_ENV_FILE(struct run_options, file_env)},
     {"user", 'u', "NAME|UID[:GID]",
      "who the program is: user (default, uid 1000) or root,\n"
      "which is nothing outside of the sandbox",
-     take_user},
+     take_user, 0},
     {"publish", 'p', "[ADDRESS:]PORT:GUESTPORT",
      "let a port of this machine lead to one on which a\n"
      "program in the sandbox listens (default: 127.0.0.1)",
-     take_publish},
-    {"public", 0, NULL, "publish where others than this machine can connect", take_public},
-    {"hostname", 0, "NAME", "the machine's name in the sandbox", take_hostname},
+     take_publish, 0},
+    {"public", 0, NULL, "publish where others than this machine can connect",
+     CLI_FLAG(struct run_options, spec.publishes_openly)},
+    {"hostname", 0, "NAME", "the machine's name in the sandbox", take_hostname, 0},
     EGRESS_OPTIONS,
     LIMIT_OPTIONS,
     {"allow-missing", 0, "CONTROL",
      "start though this machine can't give that protection,\n"
      "for example landlock; may be repeated",
-     take_allow_missing},
+     take_allow_missing, 0},
     {"speculation-barriers", 0, NULL,
      "use the host's mitigations for speculation, at their\n"
      "price: calls cost twice as much",
-     take_speculation_barriers},
-    {"interactive", 'i', NULL, "pass standard input on (always done)", take_interactive},
-    {"tty", 't', NULL, "give it a terminal: for shells and editors", take_tty},
-    {"name", 0, "NAME", "a name for the sandbox, for ps(1) and --json", take_name},
-    {"label", 'l', "KEY[=VALUE]", "a word to find the sandbox again, for ps --filter", take_label},
-    {"rm", 0, NULL, "keep nothing of it behind its end, for ps -a and logs", take_rm},
-    {"trace", 0, "FILE", "write each system call with its result to FILE (- is stderr)",
-     take_trace},
-    {"json", 0, NULL, "print one JSON object with output, status, time and memory", take_json},
+     CLI_FLAG(struct run_options, spec.speculation_barriers)},
+    {"interactive", 'i', NULL, "pass standard input on (always done)", take_interactive, 0},
+    {"tty", 't', NULL, "give it a terminal: for shells and editors",
+     CLI_FLAG(struct run_options, spec.tty)},
+    {"name", 0, "NAME", "a name for the sandbox, for ps(1) and --json", take_name, 0},
+    {"label", 'l', "KEY[=VALUE]", "a word to find the sandbox again, for ps --filter", take_label,
+     0},
+    {"rm", 0, NULL, "keep nothing of it behind its end, for ps -a and logs",
+     CLI_FLAG(struct run_options, spec.forget)},
+    {"trace", 0, "FILE", "write each system call with its result to FILE (- is stderr)", take_trace,
+     0},
+    {"json", 0, NULL, "print one JSON object with output, status, time and memory",
+     CLI_FLAG(struct run_options, json)},
     {"for-model", 0, NULL,
      "print the output as text for a language model: labelled\n"
      "as untrusted, between delimiters that it can't forge",
-     take_for_model},
+     CLI_FLAG(struct run_options, for_model)},
     {"output-limit", 0, "SIZE",
      "of each stream, what --json (1M) and --for-model (32K)\n"
      "keep: its beginning and its end",
-     limit_option_output},
+     limit_option_output, 0},
     {"raw", 0, NULL,
      "let all terminal sequences through to your terminal, not\n"
      "only colours; with --json, add the bytes in base 64",
-     take_raw},
-    {"version", 'V', NULL, "print the version", take_version},
-    {"help", 'h', NULL, "print this", take_help},
+     CLI_FLAG(struct run_options, raw)},
+    {"version", 'V', NULL, "print the version", CLI_FLAG(struct run_options, version)},
+    CLI_HELP(struct run_options, help),
     {0},
 };
 

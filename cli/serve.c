@@ -5,9 +5,10 @@
 #include "serve/serve.h"
 
 #include "cli/limit_options.h"
-#include "cli/options.h"
 #include "cli/run_options.h"
 #include "cli/say.h"
+#include "cli/takers.h"
+#include "cli/values.h"
 #include "cli/verbs.h"
 #include "lib/policy/net.h"
 
@@ -40,18 +41,6 @@ static int take_listen(void *target, const char *value, struct sandbox_error *e)
     return 0;
 }
 
-static int take_state(void *target, const char *value, struct sandbox_error *e _unused_)
-{
-    OPTIONS(target)->state = value;
-    return 0;
-}
-
-static int take_key_file(void *target, const char *value, struct sandbox_error *e _unused_)
-{
-    OPTIONS(target)->key_file = value;
-    return 0;
-}
-
 /* Goes into answers as it is. */
 static int take_domain(void *target, const char *value, struct sandbox_error *e)
 {
@@ -66,36 +55,12 @@ static int take_domain(void *target, const char *value, struct sandbox_error *e)
 
 static int take_egress(void *target, const char *value, struct sandbox_error *e)
 {
-    if (strcmp(value, "allow") != 0 && strcmp(value, "deny") != 0)
-        return sandbox_error_set(e, -EINVAL, "neither allow nor deny; give one of them");
-    OPTIONS(target)->allows_egress = !strcmp(value, "allow");
-    return 0;
+    return cli_parse_choice(value, "allow", "deny", &OPTIONS(target)->allows_egress, e);
 }
 
 static int take_ports(void *target, const char *value, struct sandbox_error *e)
 {
-    if (strcmp(value, "public") != 0 && strcmp(value, "private") != 0)
-        return sandbox_error_set(e, -EINVAL, "neither public nor private; give one of them");
-    OPTIONS(target)->has_public_ports = !strcmp(value, "public");
-    return 0;
-}
-
-static int take_plain(void *target, const char *value _unused_, struct sandbox_error *e _unused_)
-{
-    OPTIONS(target)->allows_plain = true;
-    return 0;
-}
-
-static int take_tls_certificate(void *target, const char *value, struct sandbox_error *e _unused_)
-{
-    OPTIONS(target)->tls_certificate = value;
-    return 0;
-}
-
-static int take_tls_key(void *target, const char *value, struct sandbox_error *e _unused_)
-{
-    OPTIONS(target)->tls_key = value;
-    return 0;
+    return cli_parse_choice(value, "public", "private", &OPTIONS(target)->has_public_ports, e);
 }
 
 static int take_webhook_network(void *target, const char *value, struct sandbox_error *e)
@@ -111,65 +76,53 @@ static int take_webhook_network(void *target, const char *value, struct sandbox_
     return 0;
 }
 
-static int take_log_file(void *target, const char *value, struct sandbox_error *e _unused_)
-{
-    OPTIONS(target)->log_file = value;
-    return 0;
-}
-
 static int take_log_format(void *target, const char *value, struct sandbox_error *e)
 {
-    if (strcmp(value, "json") != 0 && strcmp(value, "text") != 0)
-        return sandbox_error_set(e, -EINVAL, "neither json nor text; give one of them");
-    OPTIONS(target)->logs_text = !strcmp(value, "text");
-    return 0;
-}
-
-static int take_help(void *target, const char *value _unused_, struct sandbox_error *e _unused_)
-{
-    OPTIONS(target)->run.help = true;
-    return 0;
+    return cli_parse_choice(value, "text", "json", &OPTIONS(target)->logs_text, e);
 }
 
 static const struct cli_option serve_table[] = {
     {"listen", 'l', "[ADDRESS:]PORT", "where clients come to (default: " DEFAULT_LISTEN ")",
-     take_listen},
+     take_listen, 0},
     {"state", 0, "DIR",
      "where records are kept: which sandboxes there are,\n"
      "and keys (default: ~/.local/state/glovebox, as root\n"
      "/var/lib/glovebox)",
-     take_state},
+     CLI_WORD(struct serve_options, state)},
     {"api-key-file", 0, "FILE", "with the key that clients must have (default: one is made)",
-     take_key_file},
+     CLI_WORD(struct serve_options, key_file)},
     {"default-egress", 0, "allow|deny",
      "what sandboxes may reach whose creator says nothing\n"
      "of the network (default: deny)",
-     take_egress},
+     take_egress, 0},
     {"default-ports", 0, "private|public",
      "who may connect to ports of sandboxes whose creator\n"
      "says nothing of that: who has the sandbox's traffic\n"
      "token, or who knows its id (default: private)",
-     take_ports},
+     take_ports, 0},
     {"domain", 0, "NAME[:PORT]", "tell clients that sandboxes are reached at ...-ID.NAME",
-     take_domain},
+     take_domain, 0},
     {"tls-cert", 0, "FILE", "with the certificate that clients are shown, and its chain",
-     take_tls_certificate},
-    {"tls-key", 0, "FILE", "with its key", take_tls_key},
-    {"allow-plain-http", 0, NULL, "listen without TLS where other machines reach it", take_plain},
+     CLI_WORD(struct serve_options, tls_certificate)},
+    {"tls-key", 0, "FILE", "with its key", CLI_WORD(struct serve_options, tls_key)},
+    {"allow-plain-http", 0, NULL, "listen without TLS where other machines reach it",
+     CLI_FLAG(struct serve_options, allows_plain)},
     {"webhook-network", 0, "NETWORK", "webhooks may go there, although it is not public",
-     take_webhook_network},
-    {"log-file", 0, "FILE", "append a line for each request (- is stderr)", take_log_file},
-    {"log-format", 0, "json|text", "of these lines (default: json)", take_log_format},
-    {"memory", 'm', "SIZE",
-     "of each sandbox, as with glovebox run; likewise:", limit_option_memory},
-    {"cpus", 0, "NUMBER", "processors", limit_option_cpus},
-    {"pids", 0, "NUMBER", "processes and threads", limit_option_pids},
-    {"disk", 0, "SIZE", "private files", limit_option_disk},
-    {"inodes", 0, "NUMBER", "number of private files", limit_option_inodes},
-    {"idle-timeout", 0, "TIME", "end it when for so long nothing happens in it", limit_option_idle},
-    {"sandboxes", 0, "NUMBER", "at once, with those of other commands", limit_option_sandboxes},
-    {"sandboxes-per-second", 0, "NUMBER", "that may be made", limit_option_rate},
-    {"help", 'h', NULL, "print this", take_help},
+     take_webhook_network, 0},
+    {"log-file", 0, "FILE", "append a line for each request (- is stderr)",
+     CLI_WORD(struct serve_options, log_file)},
+    {"log-format", 0, "json|text", "of these lines (default: json)", take_log_format, 0},
+    {"memory", 'm', "SIZE", "of each sandbox, as with glovebox run; likewise:", limit_option_memory,
+     0},
+    {"cpus", 0, "NUMBER", "processors", limit_option_cpus, 0},
+    {"pids", 0, "NUMBER", "processes and threads", limit_option_pids, 0},
+    {"disk", 0, "SIZE", "private files", limit_option_disk, 0},
+    {"inodes", 0, "NUMBER", "number of private files", limit_option_inodes, 0},
+    {"idle-timeout", 0, "TIME", "end it when for so long nothing happens in it", limit_option_idle,
+     0},
+    {"sandboxes", 0, "NUMBER", "at once, with those of other commands", limit_option_sandboxes, 0},
+    {"sandboxes-per-second", 0, "NUMBER", "that may be made", limit_option_rate, 0},
+    CLI_HELP(struct serve_options, run.help),
     {0},
 };
 

@@ -3,8 +3,8 @@
  * glovebox stats: what running sandboxes use, again and again.
  */
 #include "cli/measure.h"
-#include "cli/options.h"
 #include "cli/say.h"
+#include "cli/takers.h"
 #include "cli/verbs.h"
 
 #include <jansson.h>
@@ -17,28 +17,11 @@ struct stats_options {
     bool json, once, help;
 };
 
-static int take_json(void *target, const char *value _unused_, struct sandbox_error *e _unused_)
-{
-    ((struct stats_options *)target)->json = true;
-    return 0;
-}
-
-static int take_once(void *target, const char *value _unused_, struct sandbox_error *e _unused_)
-{
-    ((struct stats_options *)target)->once = true;
-    return 0;
-}
-
-static int take_help(void *target, const char *value _unused_, struct sandbox_error *e _unused_)
-{
-    ((struct stats_options *)target)->help = true;
-    return 0;
-}
-
 static const struct cli_option options[] = {
-    {"no-stream", 0, NULL, "once, and no more", take_once},
-    {"json", 0, NULL, "print a line with an array of JSON objects each time", take_json},
-    {"help", 'h', NULL, "print this", take_help},
+    {"no-stream", 0, NULL, "once, and no more", CLI_FLAG(struct stats_options, once)},
+    {"json", 0, NULL, "print a line with an array of JSON objects each time",
+     CLI_FLAG(struct stats_options, json)},
+    CLI_HELP(struct stats_options, help),
     {0},
 };
 

@@ -28,6 +28,24 @@ static bool take_number(const char **text, uint64_t *ret)
     return true;
 }
 
+bool cli_parse_number(const char *text, uint64_t least, uint64_t most, uint64_t *ret)
+{
+    uint64_t value;
+    if (!take_number(&text, &value) || *text || value < least || value > most)
+        return false;
+    *ret = value;
+    return true;
+}
+
+int cli_parse_choice(const char *text, const char *yes, const char *no, bool *ret,
+                     struct sandbox_error *e)
+{
+    if (strcmp(text, yes) != 0 && strcmp(text, no) != 0)
+        return sandbox_error_set(e, -EINVAL, "neither %s nor %s; give one of them", yes, no);
+    *ret = !strcmp(text, yes);
+    return 0;
+}
+
 int cli_parse_size(const char *text, uint64_t *ret_bytes, struct sandbox_error *e)
 {
     static const char units[] = "KMGT";
@@ -163,13 +181,12 @@ int cli_parse_tmpfs(const char *text, char **ret_path, uint64_t *ret_bytes, stru
 static bool parse_port(const char *text, size_t size, uint64_t least, uint16_t *ret)
 {
     char digits[6];
-    const char *at = digits;
     uint64_t value;
     if (size == 0 || size >= sizeof(digits))
         return false;
     memcpy(digits, text, size);
     digits[size] = '\0';
-    if (!take_number(&at, &value) || *at || value < least || value > UINT16_MAX)
+    if (!cli_parse_number(digits, least, UINT16_MAX, &value))
         return false;
     *ret = (uint16_t)value;
     return true;

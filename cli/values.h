@@ -12,6 +12,13 @@
 #define CLI_TIME_MAX_NS        (366 * 24 * 3600 * NSEC_PER_SEC)
 #define CLI_ENV_FILE_MAX_BYTES (1024 * 1024)
 
+/* Digits alone, within bounds. On false the output is untouched. */
+bool cli_parse_number(const char *text, uint64_t least, uint64_t most, uint64_t *ret);
+
+/* Whether it is the first of two words; -EINVAL when it is neither. */
+int cli_parse_choice(const char *text, const char *yes, const char *no, bool *ret,
+                     struct sandbox_error *e);
+
 /* "4096", "64K", "64M", "1G", "1T", also with B or iB behind; powers of 1024; at least 1. */
 int cli_parse_size(const char *text, uint64_t *ret_bytes, struct sandbox_error *e);
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cli/options.h"
+#include "cli/takers.h"
 #include "tests/harness/harness.h"
+
+#include <time.h>
 
 struct target {
     char log[512]; /* "name=value;" for each option taken */
@@ -34,11 +36,11 @@ static int refuse(void *target, const char *value, struct sandbox_error *e)
 }
 
 static const struct cli_option rows[] = {
-    {"mount", 'v', "HOST:GUEST", "help", take_mount},
-    {"tty", 't', NULL, "help", take_tty},
-    {"interactive", 'i', NULL, "help", take_stdin},
-    {"bad", 'b', "VALUE", "help", refuse},
-    {"worse", 0, NULL, "help", refuse},
+    {"mount", 'v', "HOST:GUEST", "help", take_mount, 0},
+    {"tty", 't', NULL, "help", take_tty, 0},
+    {"interactive", 'i', NULL, "help", take_stdin, 0},
+    {"bad", 'b', "VALUE", "help", refuse, 0},
+    {"worse", 0, NULL, "help", refuse, 0},
     {0},
 };
 static const struct cli_foreign_option foreign[] = {{"rm", "leave it out"}, {0}};
@@ -190,4 +192,108 @@ TEST(a_huge_word_is_no_danger)
     EXPECT_EQ(PARSE("--bad", huge), -EINVAL);
     EXPECT_TRUE(strstr(error.text, ": reason; advice") != NULL);
     EXPECT_LT(strlen(error.text), SANDBOX_ERROR_MAX_BYTES);
+}
+
+/* ---- values that go into one member ---- */
+
+struct members {
+    int before;
+    bool flag, help;
+    const char *word;
+    char *file;
+    struct strv list, env;
+    uint64_t number, size;
+    int64_t time, since;
+};
+
+static const struct cli_option member_rows[] = {
+    {"flag", 'f', NULL, "help", CLI_FLAG(struct members, flag)},
+    {"word", 'w', "WORD", "help", CLI_WORD(struct members, word)},
+    {"file", 0, "FILE", "help", CLI_FILE(struct members, file)},
+    {"list", 'l', "WORD", "help", CLI_LIST(struct members, list)},
+    {"env", 'e', "NAME[=VALUE]", "help", CLI_ENV(struct members, env)},
+    {"env-file", 0, "FILE", "help", CLI_ENV_FILE(struct members, env)},
+    {"number", 'n', "N", "help", CLI_NUMBER(struct members, number)},
+    {"size", 0, "SIZE", "help", CLI_SIZE(struct members, size)},
+    {"time", 0, "TIME", "help", CLI_TIME(struct members, time)},
+    {"since", 0, "TIME", "help", CLI_AGO(struct members, since)},
+    CLI_HELP(struct members, help),
+    {0},
+};
+static const struct cli_options member_grammar = {member_rows, foreign, "x --help"};
+
+static struct members m;
+
+static int parse_members(char **words)
+{
+    int count = 0;
+    while (words[count])
+        count++;
+    memset(&error, 0, sizeof(error));
+    return cli_options_parse(&member_grammar, count, words, &m, &used, &error);
+}
+
+#define PARSE_MEMBERS(...) parse_members((char *[]){__VA_ARGS__, NULL})
+
+TEST(each_value_is_in_its_member_and_nowhere_else)
+{
+    ASSERT_EQ(PARSE_MEMBERS("-fn", "12", "--word", "a b", "--file=x", "--file=y", "-l1", "-l2"), 0);
+    EXPECT_TRUE(m.flag && !m.help);
+    EXPECT_EQ(m.number, 12);
+    EXPECT_STR(m.word, "a b");
+    EXPECT_STR(m.file, "y");
+    ASSERT_EQ(m.list.count, 2);
+    EXPECT_STR(m.list.items[0], "1");
+    EXPECT_STR(m.list.items[1], "2");
+    ASSERT_EQ(PARSE_MEMBERS("--size", "2K", "--time=500ms", "-e", "A=1", "-e", "A=2", "-h"), 0);
+    EXPECT_EQ(m.size, 2048);
+    EXPECT_EQ(m.time, 500 * NSEC_PER_MSEC);
+    EXPECT_STR(strv_env_get(&m.env, "A"), "2");
+    EXPECT_TRUE(m.help);
+    EXPECT_EQ(m.before, 0);
+    EXPECT_EQ(m.since, 0);
+    free(m.file);
+    strv_done(&m.list);
+    strv_done(&m.env);
+}
+
+TEST(a_time_ago_is_one_on_the_clock)
+{
+    struct timespec before, after;
+    clock_gettime(CLOCK_REALTIME, &before);
+    ASSERT_EQ(PARSE_MEMBERS("--since", "1h"), 0);
+    clock_gettime(CLOCK_REALTIME, &after);
+    int64_t hour = 3600 * NSEC_PER_SEC;
+    EXPECT_GE(m.since + hour, before.tv_sec * NSEC_PER_SEC + before.tv_nsec);
+    EXPECT_LE(m.since + hour, after.tv_sec * NSEC_PER_SEC + after.tv_nsec);
+}
+
+TEST(what_is_wrong_changes_no_member)
+{
+    static const struct {
+        char *word;
+        const char *text;
+    } wrong[] = {
+        {"--number=0", "--number 0: not a number; give one from 1"},
+        {"--number=-1", "--number -1: not a number; give one from 1"},
+        {"--number=1x", "--number 1x: not a number; give one from 1"},
+        {"--number= 1", "--number  1: not a number; give one from 1"},
+        {"--number=18446744073709551616",
+         "--number 18446744073709551616: not a number; give one from 1"},
+        {"--number=", "--number : not a number; give one from 1"},
+        {"--file=", "--file : the name is empty; give a file"},
+        {"--flag=1", "--flag: takes no value; leave out '=1'"},
+        {"--word", "--word: its value is missing; write --word WORD"},
+        {"--env-file=/", "--env-file /: it is a directory; give a file"},
+    };
+    struct members none = {0};
+    for (size_t i = 0; i < ARRAY_SIZE(wrong); i++) {
+        EXPECT_LT(PARSE_MEMBERS(wrong[i].word), 0);
+        EXPECT_STR(error.text, wrong[i].text);
+    }
+    EXPECT_LT(PARSE_MEMBERS("--size=0"), 0);
+    EXPECT_LT(PARSE_MEMBERS("--time=0"), 0);
+    EXPECT_LT(PARSE_MEMBERS("--since=soon"), 0);
+    EXPECT_LT(PARSE_MEMBERS("-e", "=1"), 0);
+    EXPECT_EQ(memcmp(&m, &none, sizeof(m)), 0);
 }

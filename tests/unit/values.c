@@ -286,3 +286,34 @@ TEST(nonsense_is_no_port_to_forward)
     for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
         EXPECT_STR(forward_of(bad[i]), "refused");
 }
+
+TEST(numbers_are_within_their_bounds)
+{
+    uint64_t n = 77;
+    EXPECT_TRUE(cli_parse_number("0", 0, 5, &n));
+    EXPECT_EQ(n, 0);
+    EXPECT_TRUE(cli_parse_number("5", 0, 5, &n));
+    EXPECT_EQ(n, 5);
+    EXPECT_TRUE(cli_parse_number("18446744073709551615", 1, UINT64_MAX, &n));
+    EXPECT_EQ(n, UINT64_MAX);
+    n = 77;
+    EXPECT_TRUE(!cli_parse_number("6", 0, 5, &n));
+    EXPECT_TRUE(!cli_parse_number("0", 1, 5, &n));
+    EXPECT_TRUE(!cli_parse_number("+1", 0, 5, &n));
+    EXPECT_TRUE(!cli_parse_number("1 ", 0, 5, &n));
+    EXPECT_TRUE(!cli_parse_number("", 0, 5, &n));
+    EXPECT_EQ(n, 77);
+}
+
+TEST(a_choice_is_one_of_two)
+{
+    struct sandbox_error e;
+    bool is_yes = false;
+    EXPECT_EQ(cli_parse_choice("allow", "allow", "deny", &is_yes, &e), 0);
+    EXPECT_TRUE(is_yes);
+    EXPECT_EQ(cli_parse_choice("den", "allow", "deny", &is_yes, &e), -EINVAL);
+    EXPECT_TRUE(is_yes);
+    EXPECT_STR(e.text, "neither allow nor deny; give one of them");
+    EXPECT_EQ(cli_parse_choice("deny", "allow", "deny", &is_yes, &e), 0);
+    EXPECT_TRUE(!is_yes);
+}
