@@ -8,11 +8,13 @@
 #include <stdio.h>
 #include <sys/stat.h>
 
-/* One more will come. */
-static void sweep(int folder)
+#define FILE_MAX_BYTES (RECORD_MAX_BYTES + 1 + (size_t)ENDED_OUTPUT_MAX_BYTES)
+
+void ended_sweep(int runtime)
 {
     struct kept_entries all;
-    if (kept_list(folder, NULL, &all) < 0)
+    _cleanup_close_ int folder = kept_open_folder(runtime, ENDED_FOLDER, false);
+    if (folder < 0 || kept_list(folder, NULL, &all) < 0)
         return;
     size_t surplus = kept_count_surplus(&all, ENDED_KEPT_MAX - 1, ENDED_KEPT_S);
     /* Hundreds that end at once are all new, and must not fill the folder either. */
@@ -23,42 +25,49 @@ static void sweep(int folder)
     free(all.items);
 }
 
-void ended_make_room(struct ended_room *room, int runtime)
+static void write_end(const struct record *r, const struct buf *output, struct buf *to)
 {
-    if (room->folder >= 0)
-        return;
-    room->folder = kept_open_folder(runtime, ENDED_FOLDER, true);
-    if (room->folder < 0)
-        return;
-    room->file = kept_make_unnamed(room->folder);
-    sweep(room->folder);
+    record_write_end(r, to);
+    buf_append(to, "", 1);
+    if (output && output->size > 0 && !output->failed)
+        buf_append(to, output->data, output->size);
 }
 
-void ended_leave_room(struct ended_room *room)
+static int keep_own(int folder, int own, const char *name, const struct record *r,
+                    const struct buf *output)
 {
-    base_closep(&room->file);
-    base_closep(&room->folder);
-    *room = ENDED_NO_ROOM;
+    struct stat st;
+    if (fstat(own, &st) < 0 || st.st_size > (off_t)FILE_MAX_BYTES)
+        return -EFBIG;
+    struct buf end = BUF_INIT(FILE_MAX_BYTES - (size_t)st.st_size);
+    write_end(r, output, &end);
+    bool is_written =
+        !end.failed && pwrite(own, end.data, end.size, st.st_size) == (ssize_t)end.size;
+    buf_done(&end);
+    return is_written ? kept_link(folder, name, own) : -ENOSPC;
 }
 
-int ended_keep(struct ended_room *room, int runtime, const char *name, const struct record *r,
-               const struct buf *output)
+static int keep_new(int folder, const char *name, const struct record *r, const struct buf *output)
 {
-    struct buf text = BUF_INIT(RECORD_MAX_BYTES + 1 + ENDED_OUTPUT_MAX_BYTES);
-    ended_make_room(room, runtime);
-    if (room->folder < 0)
-        return room->folder;
+    struct buf text = BUF_INIT(FILE_MAX_BYTES);
     record_write(r, &text);
     record_write_started(r, &text);
     record_write_seal(r, &text);
-    record_write_end(r, &text);
-    buf_append(&text, "", 1);
-    if (output && output->size > 0 && !output->failed)
-        buf_append(&text, output->data, output->size);
-    int error = text.failed ? -ENOMEM : kept_keep(room->folder, room->file, name, &text);
+    write_end(r, output, &text);
+    int error = text.failed ? -ENOMEM : kept_keep(folder, name, &text);
     buf_done(&text);
-    ended_leave_room(room);
     return error;
+}
+
+int ended_keep(int runtime, int own, const char *name, const struct record *r,
+               const struct buf *output)
+{
+    _cleanup_close_ int folder = kept_open_folder(runtime, ENDED_FOLDER, true);
+    if (folder < 0)
+        return folder;
+    if (own >= 0 && keep_own(folder, own, name, r, output) == 0)
+        return 0;
+    return keep_new(folder, name, r, output);
 }
 
 /* ---- reading ---- */
@@ -68,8 +77,7 @@ static char *read_file(int folder, const char *file, size_t *ret_size)
 {
     struct stat st;
     _cleanup_close_ int fd = openat(folder, file, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-    if (fd < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) ||
-        st.st_size > (off_t)(RECORD_MAX_BYTES + 1 + ENDED_OUTPUT_MAX_BYTES))
+    if (fd < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) || st.st_size > (off_t)FILE_MAX_BYTES)
         return NULL;
     char *text = malloc((size_t)st.st_size + 1);
     ssize_t n = text ? pread(fd, text, (size_t)st.st_size, 0) : -1;
@@ -158,8 +166,7 @@ int ended_keep_killed(int runtime, const char *name, const char *text)
     snprintf(end->cause, sizeof(end->cause), "%s", sandbox_cause_name(SANDBOX_HOST_FAILURE));
     snprintf(end->words, sizeof(end->words),
              "its starter, process %d, was killed, and the sandbox with it", record->starter);
-    struct ended_room room = ENDED_NO_ROOM;
-    int r = ended_keep(&room, runtime, name, record, NULL);
-    ended_leave_room(&room);
+    ended_sweep(runtime);
+    int r = ended_keep(runtime, -1, name, record, NULL);
     return r < 0 ? r : 1;
 }

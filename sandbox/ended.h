@@ -10,7 +10,7 @@
  * before it gives its name up. When it was killed, whoever finds the stale record does it in its
  * place (registry.c): once, as a sandbox is its name and the time of its creation.
  *
- * Each of them removes what is more than ENDED_KEPT_MAX, or older than ENDED_KEPT_S.
+ * A starter removes what is more than ENDED_KEPT_MAX, or older than ENDED_KEPT_S.
  */
 #pragma once
 
@@ -22,21 +22,15 @@
 #define ENDED_KEPT_S           (7 * 24 * 3600)
 #define ENDED_OUTPUT_MAX_BYTES (64u * 1024)
 
-/* For one record: what takes a disk its time is done before anybody waits for it. */
-struct ended_room {
-    int folder, file; /* the file has no name yet */
-};
+/* Makes room for one more. runtime: the user's runtime folder. */
+void ended_sweep(int runtime);
 
-#define ENDED_NO_ROOM ((struct ended_room){-1, -1})
-
-/* runtime: the user's runtime folder. Once for a room; what can't be made now is made when it is
- * needed, and the error told then. */
-void ended_make_room(struct ended_room *room, int runtime);
-void ended_leave_room(struct ended_room *room);
-
-/* Uses up the room, or makes one. output: of its programs, or empty. r->end is set. 0 or negative
- * errno. */
-int ended_keep(struct ended_room *room, int runtime, const char *name, const struct record *r,
+/*
+ * output: of its programs, or empty. r->end is set. own: the record's file in the registry, where
+ * everything but its end stands already: that is added, and the file has a name here too, which
+ * costs a disk less than a file. -1, or where that can't be: a file of all. 0 or negative errno.
+ */
+int ended_keep(int runtime, int own, const char *name, const struct record *r,
                const struct buf *output);
 
 /* Of one whose starter was killed. text: its record, as it was found. 1; 0: it was kept before

@@ -56,22 +56,22 @@ static int keep_written(int folder, const char *name, const struct buf *text)
     return error ? -error : -ENOSPC;
 }
 
-int kept_make_unnamed(int folder)
+int kept_keep(int folder, const char *name, const struct buf *text)
 {
-    int fd = openat(folder, ".", O_WRONLY | O_TMPFILE | O_CLOEXEC, 0600);
-    return fd < 0 ? -errno : fd;
+    _cleanup_close_ int fd = openat(folder, ".", O_WRONLY | O_TMPFILE | O_CLOEXEC, 0600);
+    if (fd < 0)
+        return keep_written(folder, name, text);
+    errno = 0;
+    if (write(fd, text->data, text->size) != (ssize_t)text->size)
+        return errno ? -errno : -ENOSPC;
+    return kept_link(folder, name, fd);
 }
 
-int kept_keep(int folder, int unnamed, const char *name, const struct buf *text)
+int kept_link(int folder, const char *name, int fd)
 {
     char path[32];
     int64_t number = kept_now_ms();
-    if (unnamed < 0)
-        return keep_written(folder, name, text);
-    errno = 0;
-    if (write(unnamed, text->data, text->size) != (ssize_t)text->size)
-        return errno ? -errno : -ENOSPC;
-    snprintf(path, sizeof(path), "/proc/self/fd/%d", unnamed);
+    snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
     for (int i = 0; i < NAME_TRIES; i++) {
         char file[KEPT_FILE_NAME_MAX + 1];
         snprintf(file, sizeof(file), "%" PRId64 ".%s", number + i, name);

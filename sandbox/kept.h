@@ -25,14 +25,14 @@ int kept_open_folder(int runtime, const char *folder, bool is_made);
  */
 int kept_create(int folder, const char *name, char ret_file[static KEPT_FILE_NAME_MAX + 1]);
 
-/* A file without a name, for kept_keep(). A descriptor or negative errno. */
-int kept_make_unnamed(int folder);
-
 /*
- * A file of that text, which is there whole from the first moment, or not at all. unnamed:
- * borrowed; negative: there can't be such. 0 or negative errno.
+ * A file of that text, which is there whole from the first moment, or not at all. 0 or negative
+ * errno.
  */
-int kept_keep(int folder, int unnamed, const char *name, const struct buf *text);
+int kept_keep(int folder, const char *name, const struct buf *text);
+
+/* The file of a descriptor, under a name here too; it is whole. 0 or negative errno. */
+int kept_link(int folder, const char *name, int fd);
 
 /* file~ */
 void kept_name_beside(const char *file, char ret[static KEPT_FILE_NAME_MAX + 2]);

@@ -2,6 +2,8 @@
 #include "sandbox/place.h"
 
 #include "lib/text/shown.h"
+#include "sandbox/ended.h"
+
 #include <stdio.h>
 #include <time.h>
 
@@ -46,7 +48,7 @@ static void plan_groups(struct place *p)
 
 int place_take(struct place *p, const struct sandbox_spec *spec, struct sandbox_error *e)
 {
-    *p = (struct place){.record = {.limits = spec->limits}, .room = ENDED_NO_ROOM};
+    *p = (struct place){.record = {.limits = spec->limits}};
     int r = registry_open(&p->registry, e);
     if (r == 0)
         r = registry_enter(&p->registry, spec->name, &spec->limits, e);
@@ -120,8 +122,10 @@ void place_measure(const struct place *p, uint64_t *ret_peak_bytes, uint64_t *re
 
 void place_expect_end(struct place *p)
 {
-    if (!p->record.is_forgotten)
-        ended_make_room(&p->room, p->registry.folder);
+    if (p->record.is_forgotten || p->has_room)
+        return;
+    ended_sweep(p->registry.folder);
+    p->has_room = true;
 }
 
 int place_keep(struct place *p, const struct sandbox_outcome *o, const struct buf *output)
@@ -129,6 +133,7 @@ int place_keep(struct place *p, const struct sandbox_outcome *o, const struct bu
     struct record_end *end = &p->record.end;
     if (p->record.is_forgotten)
         return 0;
+    place_expect_end(p);
     *end = (struct record_end){
         .ended_ns = now_ns(),
         .exit_status = o->exit_status,
@@ -146,12 +151,11 @@ int place_keep(struct place *p, const struct sandbox_outcome *o, const struct bu
     snprintf(end->words, sizeof(end->words), "%s", o->words);
     text_line(o->message.text, strlen(o->message.text), end->message, sizeof(end->message));
     snprintf(end->report, sizeof(end->report), "%s", o->report);
-    return ended_keep(&p->room, p->registry.folder, p->registry.name, &p->record, output);
+    return ended_keep(p->registry.folder, p->registry.record, p->registry.name, &p->record, output);
 }
 
 void place_leave(struct place *p)
 {
-    ended_leave_room(&p->room);
     /* What could not be removed stays written down for the next one to sweep. */
     if (cgroup_remove(&p->record.cgroup))
         registry_leave(&p->registry);

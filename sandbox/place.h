@@ -12,7 +12,6 @@
  */
 #pragma once
 
-#include "sandbox/ended.h"
 #include "sandbox/outcome.h"
 #include "sandbox/record.h"
 #include "sandbox/registry.h"
@@ -23,7 +22,7 @@ struct place {
     struct record record;
     uint64_t oom_kills_seen; /* that an end has been explained by */
     bool is_seal_noted;
-    struct ended_room room;
+    bool has_room; /* among what is kept of ends */
 };
 
 /*

@@ -32,8 +32,8 @@ static struct record ended_record(int64_t created_ns)
 static int keep_record(int folder, const char *name, const struct record *r,
                        const struct buf *output)
 {
-    struct ended_room room = ENDED_NO_ROOM;
-    return ended_keep(&room, folder, name, r, output);
+    ended_sweep(folder);
+    return ended_keep(folder, -1, name, r, output);
 }
 
 static void keep(int folder, const char *name, int64_t created_ns)
@@ -61,13 +61,6 @@ static bool see(void *userdata, const char *name, const struct record *r, const 
     return true;
 }
 
-static size_t count_ended(int folder)
-{
-    struct seen s = {0};
-    EXPECT_EQ(ended_list(folder, NULL, see, &s), 0);
-    return s.count;
-}
-
 /* A file of that age and content. */
 static void put(const char *file, const char *text)
 {
@@ -78,35 +71,57 @@ static void put(const char *file, const char *text)
     close(fd);
 }
 
-TEST(room_is_nothing_yet)
+/* A record as it stands in the registry while its sandbox runs. */
+static int make_own(int folder, const struct record *r)
 {
-    int folder = runtime();
-    const struct record r = ended_record(1000);
-    struct ended_room room = ENDED_NO_ROOM, unused = ENDED_NO_ROOM;
-    ended_make_room(&room, folder);
-    ended_make_room(&unused, folder);
-    EXPECT_GE(room.file, 0);
-    EXPECT_EQ(count_ended(folder), 0);
-    ASSERT_EQ(ended_keep(&room, folder, "one", &r, NULL), 0);
-    EXPECT_EQ(count_ended(folder), 1);
-    EXPECT_EQ(room.folder, -1);
-    ended_leave_room(&unused);
-    EXPECT_EQ(count_ended(folder), 1);
-    close(folder);
+    struct buf text = BUF_INIT(RECORD_MAX_BYTES);
+    record_write(r, &text);
+    record_write_started(r, &text);
+    int fd = openat(folder, "own", O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    EXPECT_EQ(write(fd, text.data, text.size), (ssize_t)text.size);
+    buf_done(&text);
+    return fd;
 }
 
-TEST(room_that_can_not_be_made_is_told_when_it_is_needed)
+TEST(the_record_itself_is_kept)
+{
+    int folder = runtime();
+    struct record r = ended_record(1000), back;
+    struct seen s = {0};
+    struct stat st;
+    struct buf output = BUF_INIT(100);
+    r.pid = 12;
+    buf_append_str(&output, "said");
+    int own = make_own(folder, &r);
+    ASSERT_EQ(ended_keep(folder, own, "one", &r, &output), 0);
+    ASSERT_EQ(fstat(own, &st), 0);
+    EXPECT_EQ(st.st_nlink, 2);
+    ASSERT_EQ(unlinkat(folder, "own", 0), 0);
+    ASSERT_EQ(ended_read(folder, "one", 1000, &back), 0);
+    EXPECT_EQ(back.starter, 7);
+    EXPECT_EQ(back.pid, 12);
+    EXPECT_STR(back.command, "sh -c true");
+    EXPECT_STR(back.end.words, "memory limit of 1 MiB reached");
+    ASSERT_EQ(ended_list(folder, NULL, see, &s), 0);
+    EXPECT_EQ(s.count, 1);
+    EXPECT_STR(s.output, "said");
+    buf_done(&output);
+}
+
+TEST(a_record_that_can_not_be_kept_itself_is_copied)
 {
     int folder = runtime();
     const struct record r = ended_record(1000);
-    struct ended_room room = ENDED_NO_ROOM;
-    ASSERT_EQ(close(openat(folder, "ended", O_WRONLY | O_CREAT | O_EXCL, 0600)), 0);
-    ended_make_room(&room, folder);
-    EXPECT_EQ(ended_keep(&room, folder, "one", &r, NULL), -ENOTDIR);
-    ASSERT_EQ(unlinkat(folder, "ended", 0), 0);
-    EXPECT_EQ(ended_keep(&room, folder, "one", &r, NULL), 0);
-    EXPECT_EQ(count_ended(folder), 1);
-    close(folder);
+    struct record back;
+    int own = make_own(folder, &r), read_only = openat(folder, "own", O_RDONLY | O_CLOEXEC);
+    ASSERT_EQ(ended_keep(folder, read_only, "one", &r, NULL), 0);
+    ASSERT_EQ(ended_read(folder, "one", 1000, &back), 0);
+    EXPECT_STR(back.end.cause, "memory");
+    /* Somebody has written to it, more than there may be. */
+    ASSERT_EQ(ftruncate(own, 1 << 20), 0);
+    ASSERT_EQ(ended_keep(folder, own, "two", &r, NULL), 0);
+    ASSERT_EQ(ended_read(folder, "two", 1000, &back), 0);
+    EXPECT_STR(back.end.cause, "memory");
 }
 
 TEST(what_was_kept_comes_back)
