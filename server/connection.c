@@ -23,6 +23,7 @@
 static struct watch listeners[LISTENERS_MAX];
 static struct list all, changed;
 static size_t count, count_max;
+static size_t held;         /* bytes, for all clients */
 static size_t places_taken; /* by descriptors that others hold for clients */
 static connection_find_fn find_handler;
 static connection_look_again_fn look_again;
@@ -50,6 +51,13 @@ bool connections_take_place(void)
 void connections_give_place(void)
 {
     places_taken--;
+}
+
+static void count_held(struct connection *c)
+{
+    size_t now = c->request.body.size + connection_waiting(c);
+    held = held - c->held + now;
+    c->held = now;
 }
 
 static void enter(struct connection *c, enum phase phase)
@@ -136,6 +144,7 @@ static void destroy(struct connection *c)
     finish_request(c);
     list_remove(&c->all);
     list_remove(&c->changed);
+    held -= c->held;
     answer_forget(c);
     http_request_done(&c->parser);
     buf_done(&c->in);
@@ -220,7 +229,10 @@ static bool give(struct connection *c, const struct http_slice *slice)
         c->request.handler->take(&c->request, slice->data, slice->size);
         return true;
     }
-    return buf_append(&c->request.body, slice->data, slice->size) == 0;
+    bool has_room = held + slice->size <= HELD_MAX &&
+                    buf_append(&c->request.body, slice->data, slice->size) == 0;
+    count_held(c);
+    return has_room;
 }
 
 static bool is_relay(const struct connection *c)
@@ -435,6 +447,10 @@ static void advance(struct connection *c)
     }
     if (!c->is_gone && c->has_ended && connection_waiting(c) == 0)
         go_on(c);
+    count_held(c);
+    /* A stream rests below OUTPUT_HIGH: this is a large answer that its client does not take. */
+    if (held > HELD_MAX && connection_waiting(c) > 2 * OUTPUT_HIGH)
+        c->is_gone = true;
     if (c->is_gone || watch_for(&c->watch, wanted_events(c)) < 0)
         destroy(c);
 }

@@ -44,6 +44,7 @@ struct connection {
     struct buf in;   /* read and not yet taken, from in_at */
     size_t in_at;
     struct buf out;          /* to be sent */
+    size_t held;             /* bytes of bodies and answers, as they were counted last */
     struct tls_session *tls; /* NULL: what is read and sent is HTTP itself */
     struct http_request_parser parser;
     struct http_body body;

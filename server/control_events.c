@@ -187,6 +187,14 @@ static void on_events(void)
     list_for_each_safe(s, next, &streams, all) go_on(s);
 }
 
+static size_t count_streams_of(int64_t tenant)
+{
+    const struct stream *s;
+    size_t found = 0;
+    list_for_each(s, &streams, all) found += keys_tenant(s->key) == tenant;
+    return found;
+}
+
 /* Where a client goes on that was connected before; else what is new from now on. */
 static bool read_start(struct request *r, int64_t *ret)
 {
@@ -212,7 +220,8 @@ static void begin(struct request *r)
         request_fail(r, 400, "types: give sandbox.lifecycle.created, .updated or .killed");
     else if (!read_start(r, &after))
         request_fail(r, 400, "after, Last-Event-ID: give the id of an event of this stream");
-    else if (stream_count >= EVENT_STREAMS_MAX)
+    else if (stream_count >= EVENT_STREAMS_MAX ||
+             count_streams_of(keys_tenant(r->key->id)) >= EVENT_STREAMS_OF_TENANT_MAX)
         request_fail(r, 429, "too many streams of events are open; end some, or try again later");
     else if (!(s = calloc(1, sizeof(*s))))
         fail_because(r, -ENOMEM);

@@ -178,20 +178,28 @@ static json_t *make_deed(struct db_query *q)
                      db_text(q, 2), "what", db_text(q, 3));
 }
 
+/* 0 or negative errno. */
+static int read_deeds(const struct key *key, json_t *deeds)
+{
+    struct db_query q = {0};
+    struct buf sql = BUF_INIT(64 * 1024);
+    buf_append_str(&sql, "SELECT at_ms, key, ifnull(sandbox, ''), what FROM audit WHERE true");
+    keys_append_filter(&sql, key);
+    buf_append_str(&sql, " ORDER BY id DESC LIMIT ?");
+    int r = sql.failed ? -ENOMEM : db_begin(server.db, &q, sql.data, "i", (int64_t)AUDIT_PAGE);
+    while (r == 0 && (r = db_next(&q)) == 1)
+        r = json_array_append_new(deeds, make_deed(&q)) < 0 ? -ENOMEM : 0;
+    db_end(&q);
+    buf_done(&sql);
+    return r;
+}
+
 static void audit(struct request *r)
 {
-    struct db_query q;
     if (!may_manage(r))
         return;
     json_t *deeds = json_array();
-    int e = db_begin(server.db, &q,
-                     "SELECT at_ms, key, ifnull(sandbox, ''), what FROM audit ORDER BY id DESC "
-                     "LIMIT 10000",
-                     "");
-    while (e == 0 && json_array_size(deeds) < AUDIT_PAGE && (e = db_next(&q)) == 1)
-        e = keys_covers(r->key, db_number(&q, 1)) ? json_array_append_new(deeds, make_deed(&q)) : 0;
-    db_end(&q);
-    if (e < 0) {
+    if (read_deeds(r->key, deeds) < 0) {
         json_decref(deeds);
         deeds = NULL;
     }

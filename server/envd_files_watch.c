@@ -11,9 +11,10 @@
 #include "server/limits.h"
 #include "server/server.h"
 
-#define WATCHERS_MAX       256 /* at once, of all sandboxes */
-#define WATCHER_EVENTS_MAX 4096
-#define EVENTS_BYTES_MAX   (4 * 1024 * 1024)
+#define WATCHERS_MAX        256 /* at once, of all sandboxes */
+#define WATCHERS_OF_BOX_MAX 32
+#define WATCHER_EVENTS_MAX  4096
+#define EVENTS_BYTES_MAX    (4 * 1024 * 1024)
 
 struct question {
     char *user, *path;
@@ -499,9 +500,17 @@ static void on_watched(struct files_link *l, int error, const struct files_resul
     source_go_on(&w->source);
 }
 
+static bool has_too_many(const char *box)
+{
+    const struct watcher *w;
+    size_t own = 0;
+    list_for_each(w, &watchers, all) own += !strcmp(w->source.box, box);
+    return watcher_count >= WATCHERS_MAX || own >= WATCHERS_OF_BOX_MAX;
+}
+
 static struct watcher *watcher_new(const char *box)
 {
-    struct watcher *w = watcher_count < WATCHERS_MAX ? calloc(1, sizeof(*w)) : NULL;
+    struct watcher *w = has_too_many(box) ? NULL : calloc(1, sizeof(*w));
     if (!w)
         return NULL;
     w->events = BUF_INIT(EVENTS_BYTES_MAX);

@@ -142,18 +142,6 @@ void events_inherit(int64_t from, int64_t to)
 
 /* ---- reading ---- */
 
-/* The keys below one; an owner's sees what was done with keys that are no more, too. */
-static void append_keys(struct buf *sql, const struct key *key)
-{
-    if (!key || !key->parent)
-        return;
-    buf_printf(sql, " AND key IN (%" PRId64, key->id);
-    for (const struct key *k = keys_next(NULL); k; k = keys_next(k))
-        if (k != key && keys_covers(key, k->id))
-            buf_printf(sql, ",%" PRId64, k->id);
-    buf_append_str(sql, ")");
-}
-
 static void append_types(struct buf *sql, unsigned types)
 {
     if (types == EVENT_TYPES_ALL)
@@ -173,7 +161,7 @@ int events_begin(struct db_query *q, const struct event_filter *f)
                "SELECT id, uuid, at_ms, key, sandbox, type, template, data FROM events WHERE "
                "id > %" PRId64,
                f->after);
-    append_keys(&sql, f->key);
+    keys_append_filter(&sql, f->key);
     append_types(&sql, f->types);
     buf_printf(&sql, "%s ORDER BY id %s LIMIT %zu OFFSET %zu", f->sandbox ? " AND sandbox = ?" : "",
                f->is_rising ? "ASC" : "DESC", f->limit, f->offset);

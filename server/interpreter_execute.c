@@ -196,13 +196,27 @@ static struct context *read_message(struct request *r, struct cell *cell)
     return find_context(r, json_string_value(id), json_string_value(language));
 }
 
+/* One sandbox leaves room for others. */
+static bool has_room(const struct box *b, size_t body_bytes)
+{
+    const struct context *c;
+    const struct cell *cell;
+    size_t own = 0, own_bytes = 0;
+    if (b->interpreter)
+        list_for_each(c, &b->interpreter->contexts, all) list_for_each(cell, &c->cells, link)
+        {
+            own++;
+            own_bytes += cell->body_bytes;
+        }
+    return cells < INTERPRETER_CELLS_MAX && own < INTERPRETER_CELLS_OF_BOX_MAX &&
+           waiting_bytes + body_bytes <= INTERPRETER_WAITING_MAX_BYTES &&
+           own_bytes + body_bytes <= INTERPRETER_WAITING_OF_BOX_MAX_BYTES;
+}
+
 static struct cell *make_cell(struct request *r)
 {
     const char *why;
-    struct cell *cell = cells < INTERPRETER_CELLS_MAX &&
-                                waiting_bytes + r->body.size <= INTERPRETER_WAITING_MAX_BYTES
-                            ? calloc(1, sizeof(*cell))
-                            : NULL;
+    struct cell *cell = has_room(r->box, r->body.size) ? calloc(1, sizeof(*cell)) : NULL;
     if (!cell) {
         interpreter_fail(r, 429, "too many cells are waiting or run; wait for some");
         return NULL;

@@ -5,6 +5,7 @@
 #include "server/json.h"
 #include "server/server.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 
 #define MINUTE_MS 60000
@@ -90,6 +91,17 @@ static bool is_below(const struct key *k, int64_t below)
 bool keys_covers(const struct key *k, int64_t below)
 {
     return !k->parent || is_below(k, below);
+}
+
+void keys_append_filter(struct buf *sql, const struct key *key)
+{
+    if (!key || !key->parent)
+        return;
+    buf_printf(sql, " AND key IN (%" PRId64, key->id);
+    for (const struct key *k = keys_next(NULL); k; k = keys_next(k))
+        if (k != key && keys_covers(key, k->id))
+            buf_printf(sql, ",%" PRId64, k->id);
+    buf_append_str(sql, ")");
 }
 
 int64_t keys_tenant(int64_t id)

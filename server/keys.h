@@ -17,7 +17,7 @@
 
 struct key {
     struct list all;
-    int64_t id; /* given once: never that of a key that was revoked */
+    int64_t id;               /* given once: never that of a key that was revoked */
     const struct key *parent; /* NULL: an owner's */
     uint8_t digest[DIGEST_SIZE];
     char shown[KEY_SHOWN + 1];
@@ -42,6 +42,11 @@ struct key *keys_next(const struct key *k); /* NULL: the first */
 
 /* Whether `below` is k or was made with it, or with a key that was. */
 bool keys_covers(const struct key *k, int64_t below);
+
+/* Appends what rows with a column `key` must be for one to see them: " AND key IN (...)"; nothing
+ * for an owner's, which sees what was done with keys that are no more, too, and for NULL. */
+struct buf;
+void keys_append_filter(struct buf *sql, const struct key *key);
 
 /* The tenant of a key: that which was made with an owner's, and itself or those above it are; of an
  * owner's and of one that is no more itself. */

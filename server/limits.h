@@ -9,6 +9,7 @@
 #define OUTPUT_HIGH       (256 * 1024)      /* a stream rests above it */
 #define OUTPUT_MAX        (8 * 1024 * 1024) /* of one connection; an answer that is larger is cut */
 #define ANSWER_FIELDS_MAX 12
+#define HELD_MAX          (256 * 1024 * 1024) /* of all: bodies that are collected, answers that wait */
 
 /* In seconds. */
 #define HANDSHAKE_S      10  /* of TLS, from connecting */
@@ -39,16 +40,19 @@
 #define AUDIT_ROWS_MAX     100000
 
 /* ---- events ---- */
-#define EVENTS_MAX           20000 /* kept, of all tenants */
-#define EVENT_DATA_MAX_BYTES 8192  /* with more it is kept without */
-#define EVENT_STREAMS_MAX    64
-#define LOG_READERS_MAX      32 /* of sandboxes, at once: each may hold megabytes */
+#define EVENTS_MAX                  20000 /* kept, of all tenants */
+#define EVENT_DATA_MAX_BYTES        8192  /* with more it is kept without */
+#define EVENT_STREAMS_MAX           64
+#define EVENT_STREAMS_OF_TENANT_MAX 16
+#define LOG_READERS_MAX             32 /* of sandboxes, at once: each may hold megabytes */
 
 /* ---- code interpreter ---- */
-#define INTERPRETER_BODY_MAX          (4 * 1024 * 1024) /* of a cell */
-#define INTERPRETER_CONTEXTS_MAX      32                /* of one sandbox */
-#define INTERPRETER_DRIVERS_MAX       1000 /* of all sandboxes: each has a descriptor */
-#define INTERPRETER_QUEUE_MAX         64   /* cells of one context */
-#define INTERPRETER_CELLS_MAX         1000 /* of all sandboxes */
-#define INTERPRETER_WAITING_MAX_BYTES (64 * 1024 * 1024) /* of their bodies */
-#define INTERPRETER_INPUT_MAX         (8 * 1024 * 1024)  /* not yet taken by one program */
+#define INTERPRETER_BODY_MAX                 (4 * 1024 * 1024) /* of a cell */
+#define INTERPRETER_CONTEXTS_MAX             32                /* of one sandbox */
+#define INTERPRETER_DRIVERS_MAX              1000 /* of all sandboxes: each has a descriptor */
+#define INTERPRETER_QUEUE_MAX                64   /* cells of one context */
+#define INTERPRETER_CELLS_MAX                1000 /* of all sandboxes */
+#define INTERPRETER_CELLS_OF_BOX_MAX         200
+#define INTERPRETER_WAITING_MAX_BYTES        (64 * 1024 * 1024) /* of their bodies */
+#define INTERPRETER_WAITING_OF_BOX_MAX_BYTES (16 * 1024 * 1024)
+#define INTERPRETER_INPUT_MAX                (8 * 1024 * 1024) /* not yet taken by one program */

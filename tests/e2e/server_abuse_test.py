@@ -3,6 +3,7 @@
 """glovebox serve against clients, disks and files that mean no good."""
 import json
 import os
+import select
 import shutil
 import signal
 import socket
@@ -74,6 +75,17 @@ class Http(Served):
                      b"Transfer-Encoding: chunked\r\n\r\n" + b"10000\r\n" + b"[" * 65536 + b"\r\n" + b"ffffffff\r\n" + b"[" * 200000):
             with self.subTest(rest[:60]):
                 self.assertEqual(split(read_all(self.connect(head + rest)))[0], 413)
+
+    def test_bodies_of_many_are_bounded_together(self):
+        """Whoever has a sandbox's token can begin many large ones: some are refused, and when he leaves there is room again."""
+        box, size = self.client.create(), (4 << 20) - 1
+        fields = "".join(f"{k}: {v}\r\n" for k, v in box.fields().items())
+        head = f"POST /process.Process/List HTTP/1.1\r\nHost: a.test\r\nContent-Length: {size}\r\n{fields}\r\n".encode()
+        sent = [self.connect(head + bytes(size - 1)) for _ in range(80)]
+        self.assertEqual(select.select(sent, [], [], LIMIT)[0][0].recv(65536).split()[1], b"503")
+        for s in sent:
+            s.close()
+        self.assertTrue(wait_until(lambda: box.call("process.Process/List", {"a": "b" * 4000000}).status == 200))
 
     def test_half_closed(self):
         s = self.connect(f"GET /v2/sandboxes HTTP/1.1\r\nHost: a.test\r\nX-API-Key: {KEY}\r\n\r\n".encode())

@@ -239,6 +239,12 @@ class Watchers(Served):
                 self.assertEqual({e["name"] for e in events}, {path}, i)
                 self.assertEqual([("entry" in e) for e in events], [wants_entry] * len(events))
 
+    def test_are_bounded_in_each_sandbox(self):
+        box, other = self.client.create(), self.client.create()
+        made = [box.call("filesystem.Filesystem/CreateWatcher", {"path": "/tmp"}).status for _ in range(33)]
+        self.assertEqual(made, [200] * 32 + [429])
+        self.assertEqual(other.call("filesystem.Filesystem/CreateWatcher", {"path": "/tmp"}).status, 200)
+
     def test_many_who_ask_at_once(self):
         """Each is answered, nothing is told twice, and one who leaves takes nothing along."""
         box = self.client.create()

@@ -315,6 +315,16 @@ class Contexts(Interpreted):
         self.assertEqual(ask(self.box, "DELETE", f"/contexts/{made[0].json()['id']}").status, 200)
         make_context(self.box, language="bash")
 
+    def test_one_sandbox_leaves_room_for_cells_of_others(self):
+        other = self.client.create()
+        first = Cell(self.box, "import time\nprint('on')\ntime.sleep(1000)#" + "x" * 3900000)
+        first.until(lambda c: c.out)
+        waiting = [Cell(self.box, "#" + "x" * 3900000) for _ in range(4)]
+        self.assertEqual([c.status for c in waiting], [200] * 3 + [429])
+        self.assertEqual(run_cell(other, "1#" + "x" * 3900000).text, "1")
+        for cell in (*waiting, first):
+            cell.close()
+
     def test_a_queue_is_bounded(self):
         cells = [Cell(self.box, "import time\ntime.sleep(1000)")]
         cells += [Cell(self.box, "1") for _ in range(63)]

@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """API keys of glovebox serve: what is made with one is seen with it and with those above it; scopes only narrow."""
+import os
 import signal
+import sqlite3
 import sys
 import time
 
@@ -78,6 +80,16 @@ class Keys(Served):
         self.server.start()
         refused = private.ask("POST", "/v2/sandboxes", {"templateID": "base", "network": {"allowPublicTraffic": True}})
         self.expect_status(refused, 403, "not with this key")
+
+    def test_streams_of_events_are_shared(self):
+        one, two = self.make(name="one"), self.make(name="two")
+        statuses = []
+        for client in (*[one] * 17, two):
+            connection = client.connect()
+            self.addCleanup(connection.close)
+            connection.request("GET", "/events", headers={"X-API-Key": client.key})
+            statuses.append(connection.getresponse().status)
+        self.assertEqual(statuses, [200] * 16 + [429, 200])
 
     def test_limits_count_with_those_below(self):
         maker = self.make(manageKeys=True, sandboxes=2)
@@ -208,6 +220,17 @@ class Keys(Served):
         self.assertIn(("killed", box.name), deeds)
         self.expect_status(client.ask("GET", "/audit"), 403)
         self.assertNotIn(client.key.encode(), self.client.ask("GET", "/api-keys").body)
+
+    def test_what_others_do_hides_nothing(self):
+        client = self.make(name="quiet", manageKeys=True)
+        box = client.create()
+        self.server.stop()
+        records = sqlite3.connect(os.path.join(self.server.state, "server.db"))
+        records.executemany("INSERT INTO audit (at_ms, key, sandbox, what) VALUES (0, 1, 'other', 'ended')", [()] * 20000)
+        records.commit()
+        records.close()
+        self.server.start()
+        self.assertEqual([d["sandboxID"] for d in client.ask("GET", "/audit").json()], [box.name])
 
     def test_no_key_is_kept(self):
         client = self.make(name="secret")
