@@ -405,18 +405,22 @@ int box_set_deadline(struct box *b, int64_t deadline_ms)
     return 0;
 }
 
-int box_set_network(struct box *b, json_t *network, int internet)
+int box_record_network(const struct box *b, const json_t *network, int internet)
 {
     _cleanup_free_ char *text = dump(network);
-    if (!text)
+    if (network && !text)
         return -ENOMEM;
+    return db_run(server.db, "UPDATE sandboxes SET network = ?, internet = ? WHERE id = ?", "sis",
+                  text, (int64_t)internet, b->id);
+}
+
+void box_set_network(struct box *b, json_t *network, int internet)
+{
     json_decref(b->network);
     b->network = json_incref(network);
     b->internet = internet;
     note(b, "its network was changed");
     events_tell_updated(b, "set_network", json_true());
-    return db_run(server.db, "UPDATE sandboxes SET network = ?, internet = ? WHERE id = ?", "sis",
-                  text, (int64_t)internet, b->id);
 }
 
 /* ---- finding ---- */

@@ -105,8 +105,12 @@ void boxes_inherit(int64_t from, int64_t to);
 /* Moves the end. 0; negative errno: nothing has changed. */
 int box_set_deadline(struct box *b, int64_t deadline_ms);
 
-/* Notes what it may reach now; network is shared. 0 or negative errno. */
-int box_set_network(struct box *b, json_t *network, int internet);
+/* What it may reach: for the records, before that is in force; network NULL: nothing was said. 0; or
+ * negative errno, and nothing is recorded. */
+int box_record_network(const struct box *b, const json_t *network, int internet);
+
+/* It is in force; network is shared. */
+void box_set_network(struct box *b, json_t *network, int internet);
 
 /* Ends it: its streams are cut at once. 0; or negative errno: its keeper can't be told. */
 int box_end(struct box *b, enum box_cause cause);

@@ -1,30 +1,42 @@
 // SPDX-License-Identifier: Apache-2.0
-/* PUT /sandboxes/ID/network: another policy, in force when it is answered. */
+/*
+ * PUT /sandboxes/ID/network: another policy, in force when it is answered. One after the other for
+ * each sandbox, in the order in which they came:
+ *
+ *   waits -> recorded -> launcher: POLICY -> in force: answered 204
+ *       \-> can't be                     \-> is not: the records are put back, until they can be
+ *
+ * So what is in force is never missing in the records. A server that is killed in between leaves
+ * the new one there, which nobody was told of, and which may be in force.
+ */
 #include "server/control.h"
 #include "server/limits.h"
 #include "server/network.h"
 #include "server/server.h"
 
+#define AGAIN_NS NSEC_PER_SEC
+
 /* It goes on when its client leaves. */
 struct change {
+    struct list all;
     struct ask ask;
+    struct timer again;      /* to put the records back */
     struct request *request; /* NULL: nobody waits any more */
     char id[64];
     json_t *network; /* for the records */
     int internet;
+    struct buf policy; /* as the launcher is asked */
 };
+
+static struct list changes = LIST_INIT(changes);
 
 static void free_change(struct change *c)
 {
+    list_remove(&c->all);
+    timer_clear(&c->again);
     json_decref(c->network);
+    buf_done(&c->policy);
     free(c);
-}
-
-static void record(const struct change *c)
-{
-    struct box *b = boxes_find(c->id, NULL);
-    if (b && box_set_network(b, c->network, c->internet) < 0)
-        server_say("sandbox %s: its new network can't be recorded", c->id);
 }
 
 static unsigned status_of(int error)
@@ -52,34 +64,104 @@ static const char *words_of(int error, const char *text)
     return text;
 }
 
+/* ---- a change under way ---- */
+
+static void start(struct change *c);
+
+static struct change *first_of(const char *id)
+{
+    struct change *c;
+    list_for_each(c, &changes, all)
+    {
+        if (!strcmp(c->id, id))
+            return c;
+    }
+    return NULL;
+}
+
+/* c is freed, and the next one has its turn. */
+static void finish(struct change *c)
+{
+    char id[sizeof(c->id)];
+    memcpy(id, c->id, sizeof(id));
+    free_change(c);
+    c = first_of(id);
+    if (c)
+        start(c);
+}
+
+static void let_go(struct change *c)
+{
+    if (c->request)
+        c->request->state = NULL;
+    c->request = NULL;
+}
+
+static void fail_because(struct change *c, int error)
+{
+    const char *why;
+    unsigned status = control_status_of(error, &why);
+    if (c->request)
+        request_fail(c->request, status, "%s", why);
+    let_go(c);
+}
+
+static void put_back(struct timer *again)
+{
+    struct change *c = container_of(again, struct change, again);
+    struct box *b = boxes_find(c->id, NULL);
+    int r = b ? box_record_network(b, b->network, b->internet) : 0;
+    if (r < 0 && timer_set(again, server_now_ns() + AGAIN_NS) == 0)
+        return;
+    if (r < 0)
+        server_say("sandbox %s: its records name a network that is not in force: %s", c->id,
+                   strerror(-r));
+    finish(c);
+}
+
 static void on_set(struct ask *a, int error, const char *data, size_t size _unused_,
                    int fd _unused_)
 {
     struct change *c = container_of(a, struct change, ask);
-    if (!error)
-        record(c);
+    struct box *b = boxes_find(c->id, NULL);
+    if (!error && b)
+        box_set_network(b, c->network, c->internet);
     if (c->request && error)
         request_fail(c->request, status_of(error), "%s", words_of(error, data));
     else if (c->request)
         request_answer(c->request, 204, NULL, NULL, 0);
-    if (c->request)
-        c->request->state = NULL;
-    free_change(c);
+    let_go(c);
+    if (error)
+        put_back(&c->again);
+    else
+        finish(c);
 }
 
-static int ask_for(struct change *c, const struct buf *policy)
+static void start(struct change *c)
 {
-    struct buf records = BUF_INIT(LAUNCH_DATA_MAX);
-    buf_printf(&records, "name=%s", c->id);
-    buf_append(&records, "", 1);
-    buf_printf(&records, "policy=%s", policy->data);
-    buf_append(&records, "", 1);
-    c->ask.answered = on_set;
-    int r = records.failed ? -E2BIG
-                           : launcher_ask(&c->ask, LAUNCH_POLICY, 0, records.data, records.size);
-    buf_done(&records);
-    return r;
+    struct box *b = boxes_find(c->id, NULL);
+    if (!b) {
+        if (c->request)
+            request_fail(c->request, 404, "%s", words_of(ENOENT, ""));
+        let_go(c);
+        finish(c);
+        return;
+    }
+    int error = box_record_network(b, c->network, c->internet);
+    bool is_recorded = error == 0;
+    if (is_recorded)
+        error =
+            launcher_ask(&c->ask, LAUNCH_POLICY, 0, c->policy.data, c->policy.size);
+    if (error == 0)
+        return;
+    fail_because(c, error);
+    if (is_recorded)
+        put_back(&c->again);
+    else
+        finish(c);
 }
+
+/* ---- the request ---- */
 
 /* The body is the network itself; what it leaves out is no longer there. False: it is answered. */
 static bool compile(struct request *r, const json_t *body, struct buf *policy, int *ret_internet)
@@ -113,27 +195,61 @@ static void keep_ports(json_t *network, const json_t *old)
     }
 }
 
+static bool has_place(const char *id)
+{
+    const struct change *c;
+    size_t count = 0, own = 0;
+    list_for_each(c, &changes, all)
+    {
+        count++;
+        own += !strcmp(c->id, id);
+    }
+    return count < CHANGES_MAX && own < CHANGES_OF_ONE_MAX;
+}
+
+static struct change *new_change(struct request *r, const struct box *b, const json_t *body,
+                                 const struct buf *policy, int internet)
+{
+    struct change *c = calloc(1, sizeof(*c));
+    if (!c)
+        return NULL;
+    list_append(&changes, &c->all);
+    c->ask.answered = on_set;
+    c->again.fire = put_back;
+    c->internet = internet;
+    c->network = network_redact(body);
+    keep_ports(c->network, b->network);
+    memcpy(c->id, b->id, sizeof(c->id));
+    c->policy = BUF_INIT(LAUNCH_DATA_MAX);
+    buf_printf(&c->policy, "name=%s", c->id);
+    buf_append(&c->policy, "", 1);
+    buf_printf(&c->policy, "policy=%s", policy->data);
+    buf_append(&c->policy, "", 1);
+    if (!c->network || c->policy.failed) {
+        free_change(c);
+        return NULL;
+    }
+    c->request = r;
+    return c;
+}
+
 static void begin(struct request *r, const struct box *b, const json_t *body,
                   const struct buf *policy, int internet)
 {
-    struct change *c = calloc(1, sizeof(*c));
-    if (c) {
-        c->request = r;
-        c->internet = internet;
-        c->network = network_redact(body);
-        keep_ports(c->network, b->network);
-        memcpy(c->id, b->id, sizeof(c->id));
+    const char *why;
+    if (!has_place(b->id)) {
+        request_fail(r, 429, "too many changes of networks are under way; try again later");
+        return;
     }
-    int error = c && c->network ? ask_for(c, policy) : -ENOMEM;
-    if (error < 0) {
-        const char *why;
-        unsigned status = control_status_of(error, &why);
+    struct change *c = new_change(r, b, body, policy, internet);
+    if (!c) {
+        unsigned status = control_status_of(-ENOMEM, &why);
         request_fail(r, status, "%s", why);
-        if (c)
-            free_change(c);
         return;
     }
     r->state = c;
+    if (first_of(c->id) == c)
+        start(c);
 }
 
 static void over_change(struct request *r)

@@ -2,14 +2,20 @@
 # SPDX-License-Identifier: Apache-2.0
 """The network fields of the control plane: what a sandbox reaches, and that it changes under way. What left is asserted at
 the other end."""
+import json
+import os
+import re
+import select
+import signal
 import sys
 
 sys.dont_write_bytecode = True
 import egress_test  # noqa: E402
-from cases import main  # noqa: E402
+from cases import main, wait_until  # noqa: E402
 from egress_test import NOTHING, PROLOGUE, network  # noqa: E402
 from internet import GOOD, OTHER  # noqa: E402
-from server_client import Served  # noqa: E402
+from exec_test import runtime_folder  # noqa: E402
+from server_client import Served, Server  # noqa: E402
 
 ALL = ["0.0.0.0/0"]
 HTTP = PROLOGUE + """
@@ -100,6 +106,96 @@ class Network(Networked):
         box = self.client.create()
         self.change(box, 409, allowOut=[OTHER], denyOut=ALL)
         self.assertNotEqual(self.said(box, f"became('{OTHER}')"), "ok")
+        for _ in range(2):
+            self.assertNotIn("network", self.client.ask("GET", f"/sandboxes/{box.name}").json())
+            self.server.stop(signal.SIGKILL)
+            self.server.start()
+
+    def test_what_could_not_be_set_is_not_recorded(self):
+        box = self.client.create(network={"allowOut": ["api.good.test"], "denyOut": ALL})
+        starter = self.starter(box)
+        with open(f"/proc/{starter}/task/{starter}/children", encoding="utf-8") as f:
+            gateway = next(pid for pid in map(int, f.read().split()) if open(f"/proc/{pid}/comm", encoding="utf-8").read().startswith("glovebox-gate"))
+        os.kill(gateway, signal.SIGKILL)
+        self.expect_status(self.change(box, 500, allowOut=[OTHER], denyOut=ALL), 500, "gateway")
+        for _ in range(2):
+            self.assertEqual(self.client.ask("GET", f"/sandboxes/{box.name}").json()["network"]["allowOut"], ["api.good.test"])
+            self.server.stop(signal.SIGKILL)
+            self.server.start()
+
+    def test_many_at_once_are_set_in_their_order(self):
+        """What is told last, what is recorded and what is in force are the same."""
+        box = self.client.create(network={"allowOut": ["api.good.test"], "denyOut": ALL})
+        connections = []
+        for i in range(8):
+            connection = self.client.connect()
+            connection.request("PUT", f"/sandboxes/{box.name}/network", json.dumps({"allowOut": [OTHER] if i % 2 else ["api.good.test"], "denyOut": ALL}),
+                               {"X-API-Key": self.client.key, "Content-Type": "application/json"})
+            connections.append(connection)
+        statuses = [c.getresponse().status for c in connections]
+        self.assertEqual(set(statuses) - {204, 429}, set())
+        self.assertIn(204, statuses)
+        for _ in range(2):
+            told = self.client.ask("GET", f"/sandboxes/{box.name}").json()["network"]["allowOut"]
+            self.assertEqual(self.said(box, "by_name('api.good.test')"), "NONAME" if told == [OTHER] else "ok")
+            self.server.stop(signal.SIGKILL)
+            self.server.start()
+
+    def test_only_so_many_wait(self):
+        box = self.client.create(network={"allowOut": ["api.good.test"], "denyOut": ALL})
+        starter = self.starter(box)
+        os.kill(starter, signal.SIGSTOP)
+        self.addCleanup(os.kill, starter, signal.SIGCONT)
+        connections = [self.client.connect() for _ in range(12)]
+        for connection in connections:
+            connection.request("PUT", f"/sandboxes/{box.name}/network", "{}", {"X-API-Key": self.client.key, "Content-Type": "application/json"})
+        self.assertTrue(wait_until(lambda: len(self.readable(connections)) == 4))
+        refused = self.readable(connections)
+        self.assertEqual({c.getresponse().status for c in refused}, {429})
+        os.kill(starter, signal.SIGCONT)
+        self.assertEqual({c.getresponse().status for c in connections if c not in refused}, {204})
+
+    def starter(self, box):
+        with open(f"{runtime_folder()}/sandboxes/{box.name}", encoding="utf-8") as f:
+            return int(re.search(r"^starter=(\d+)$", f.read(), re.M).group(1))
+
+    def readable(self, connections):
+        ready, _, _ = select.select([c.sock for c in connections], [], [], 0)
+        return [c for c in connections if c.sock in ready]
+
+
+class Full(Networked):
+    """The disk of the records."""
+
+    def begin(self):
+        os.mkdir(self.path("state"), 0o700)
+        mount = f"mount -t tmpfs -o size=1m,mode=0700 none {self.path('state')} && exec \"$@\""
+        return Server(self.folder, prefix=("unshare", "-m", "sh", "-c", mount, "sh"))
+
+    def test_what_cannot_be_recorded_is_not_set(self):
+        box = self.client.create(network={"allowOut": ["api.good.test"], "denyOut": ALL})
+        filler = f"/proc/{self.server.process.pid}/root{self.path('state')}/filler"
+        try:
+            with open(filler, "wb", buffering=0) as f:
+                while True:
+                    f.write(bytes(1024))
+        except OSError:
+            pass
+        padding = [f"{'x' * 50}{i}.example" for i in range(200)]
+        told = None
+        for i in range(1000):  # until the database has used up the room that it has by itself
+            wish = [OTHER] if i % 2 else ["api.good.test"]
+            answer = self.client.ask("PUT", f"/sandboxes/{box.name}/network", {"allowOut": wish + padding, "denyOut": ALL})
+            if answer.status != 204:
+                break
+            told = wish
+        self.expect_status(answer, 507, "disk is full; nothing has changed")
+        now = self.client.ask("GET", f"/sandboxes/{box.name}").json()["network"]["allowOut"]
+        self.assertEqual(now[0], told[0] if told else "api.good.test")
+        self.assertEqual(self.said(box, "by_name('api.good.test')"), "NONAME" if now[0] == OTHER else "ok")
+        os.remove(filler)
+        self.change(box, allowOut=[OTHER], denyOut=ALL)
+        self.assertEqual(self.said(box, f"(by_name('api.good.test'), became('{OTHER}'))"), "('NONAME', 'ok')")
 
 
 class Allowed(Networked):
