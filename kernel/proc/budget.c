@@ -65,6 +65,13 @@ ssize_t budget_note_written(const struct file *f, ssize_t n)
     return n;
 }
 
+void budget_note_mapped(struct address_space *s)
+{
+    if (!s->changes_files)
+        meter_look_soon();
+    s->changes_files = true;
+}
+
 /* The host counts the pages of files on disk that p has made dirty: through mappings alone. */
 static int count_mapped(struct process *p)
 {

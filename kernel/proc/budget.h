@@ -25,5 +25,8 @@ void budget_start(void);
 /* n bytes (or an error) were written to f; or sent, f NULL. Returns n. */
 ssize_t budget_note_written(const struct file *f, ssize_t n);
 
+/* A file gets a shared mapping in s that can be written to. */
+void budget_note_mapped(struct address_space *s);
+
 /* p is ending: what it has changed through mappings is counted. */
 void budget_note_end(struct process *p);

@@ -121,6 +121,12 @@ static void look_after_ends(void)
         look_soon();
 }
 
+void meter_look_soon(void)
+{
+    if (!list_is_empty(&watchers))
+        look_soon();
+}
+
 void meter_add(struct meter_watcher *w)
 {
     next.expire = on_timer;

@@ -34,6 +34,9 @@ struct meter_watcher {
 /* Before the first process: w is asked from now on. */
 void meter_add(struct meter_watcher *w);
 
+/* A look is due for a reason of the caller's own. Nothing happens without watchers. */
+void meter_look_soon(void);
+
 static inline void meter_want_cpu(struct meter_plan *plan, int64_t cpu_ns)
 {
     plan->cpu_ns = MIN(plan->cpu_ns, cpu_ns);

@@ -14,6 +14,7 @@
  */
 #include "kernel/core/kernel.h"
 #include "kernel/host/host.h"
+#include "kernel/proc/budget.h"
 #include "kernel/proc/memory_limit.h"
 #include "kernel/proc/shared_memory.h"
 #include "kernel/proc/space.h"
@@ -95,7 +96,8 @@ static long map_file(struct call *c, int fd, uint64_t protection, unsigned type)
             return r == -EBADF ? -EMFILE : r;
         e->host_slot = slot;
     }
-    c->thread->process->space->changes_files |= writable;
+    if (writable)
+        budget_note_mapped(c->thread->process->space);
     space_note_mapping(c->thread->process->space, f, content);
     return CALL_HOST;
 }
