@@ -2,12 +2,13 @@
 /*
  * The host layer on Linux.
  *
- * host calls: clock_gettime ioctl openat pidfd_send_signal prlimit64
+ * host calls: clock_gettime close ioctl openat pidfd_send_signal prlimit64
  * process_vm_readv process_vm_writev read rt_sigreturn tgkill timer_create timer_settime tkill
  */
 #include "kernel/host/host.h"
 #include "kernel/host/newer.h"
 #include "kernel/host/overlap.h"
+#include "kernel/host/spare.h"
 #include "kernel/host/watch.h"
 
 #include <fcntl.h>
@@ -159,7 +160,8 @@ int host_linux_start(struct hostfd listener, struct hostfd proc_dir, pid_t first
     snprintf(name, sizeof(name), "%d/ns/pid", first);
     tasks_pidns.n = openat(proc_fd.n, name, O_RDONLY | O_CLOEXEC);
     choose_wake_up();
-    return make_ticker();
+    int r = spare_start(proc_dir);
+    return r < 0 ? r : make_ticker();
 }
 
 static int send_answer(struct seccomp_notif_resp *answer)
@@ -285,20 +287,30 @@ static int linux_cpu_time(pid_t host_pid, int64_t *ret_ns)
     return 0;
 }
 
+static int open_proc(const char *name)
+{
+    return spare_open(proc_fd, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+}
+
+static void close_proc(int fd)
+{
+    close(fd);
+    spare_refill();
+}
+
 static ssize_t linux_read_proc(const char *name, char *buffer, size_t size)
 {
-    _cleanup_close_ int fd = openat(proc_fd.n, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+    int fd = open_proc(name);
     if (fd < 0)
-        return -errno;
+        return fd;
     size_t done = 0;
-    while (done + 1 < size) {
-        ssize_t n = read(fd, buffer + done, size - 1 - done);
-        if (n < 0)
-            return -errno;
-        if (n == 0)
-            break;
+    ssize_t n = 0;
+    while (done + 1 < size && (n = read(fd, buffer + done, size - 1 - done)) > 0)
         done += (size_t)n;
-    }
+    int error = errno;
+    close_proc(fd);
+    if (n < 0)
+        return -error;
     buffer[done] = '\0';
     return (ssize_t)done;
 }
@@ -306,14 +318,16 @@ static ssize_t linux_read_proc(const char *name, char *buffer, size_t size)
 static ssize_t linux_count_proc_lines(const char *name)
 {
     char piece[16384];
-    _cleanup_close_ int fd = openat(proc_fd.n, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+    int fd = open_proc(name);
     if (fd < 0)
-        return -errno;
+        return fd;
     ssize_t n, lines = 0;
     while ((n = read(fd, piece, sizeof(piece))) > 0)
         for (ssize_t i = 0; i < n; i++)
             lines += piece[i] == '\n';
-    return n < 0 ? -errno : lines;
+    int error = errno;
+    close_proc(fd);
+    return n < 0 ? -error : lines;
 }
 
 const struct host_ops host_linux = {

@@ -3,6 +3,7 @@
 
 #include "kernel/core/kernel.h"
 #include "kernel/host/host.h"
+#include "kernel/host/spare.h"
 #include "kernel/proc/jobs.h"
 #include "kernel/proc/space.h"
 #include "kernel/proc/timers.h"
@@ -76,6 +77,7 @@ static void embryo_free(struct embryo *e)
     process_group_put(e->group);
     if (e->spawn)
         spawn_lost(e->spawn);
+    hostfd_close(&e->reserved);
     free(e);
 }
 
@@ -98,6 +100,12 @@ int embryo_new(struct thread *t, uint64_t flags)
     struct embryo *e = calloc(1, sizeof(*e));
     if (!e)
         return -ENOMEM;
+    e->reserved = HOSTFD_NONE;
+    /* Without a descriptor for its pidfd the child could not live. */
+    if (!(flags & CLONE_THREAD) && spare_reserve(&e->reserved) < 0) {
+        free(e);
+        return -EAGAIN;
+    }
     embryo_total++;
     list_init(&e->link);
     waitq_init(&e->settled);
@@ -173,6 +181,7 @@ static struct thread *born_process(struct process *creator, const struct task_id
 {
     struct embryo *e = creator->embryo;
     struct process *parent = creator->state == PROCESS_ALIVE ? creator : process_reaper(creator);
+    hostfd_close(&e->reserved);
     struct process *p = process_new(parent, ids->tid, ids->host_tid, pidfd);
     if (!p)
         return NULL;

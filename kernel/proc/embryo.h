@@ -51,8 +51,9 @@ struct embryo {
     uint64_t timer_slack_ns;
     struct rlimit rlimits[RLIM_NLIMITS];
     uint64_t clear_child_tid;
-    struct waitq settled; /* woken when the embryo is born or given up */
-    struct timer poll;    /* looks for the child when nobody else does */
+    struct waitq settled;   /* woken when the embryo is born or given up */
+    struct hostfd reserved; /* until there is a pidfd */
+    struct timer poll;      /* looks for the child when nobody else does */
     struct process *creator;
     struct spawn *spawn; /* of the init: what the child is for, borrowed */
 };
@@ -66,8 +67,8 @@ extern size_t embryo_total; /* of all creators */
 struct waitq *embryo_in_the_way(struct process *p, uint64_t flags);
 
 /*
- * What clone(flags) of t would give its child. 0 with t->process->embryo set, or -ENOMEM. Nothing
- * is in the way.
+ * What clone(flags) of t would give its child. 0 with t->process->embryo set; -ENOMEM; -EAGAIN:
+ * no descriptor is left for it here. Nothing is in the way.
  */
 int embryo_new(struct thread *t, uint64_t flags);
 

@@ -8,11 +8,15 @@
 #include "kernel/proc/shared_memory.h"
 #include "kernel/proc/usage.h"
 
+#include <errno.h>
 #include <stdio.h>
 
 /* What Linux 6 keeps for them on x86-64: stack, task and its signals; mapping and its tree. */
 #define THREAD_BYTES  (32UL * 1024)
 #define MAPPING_BYTES 256UL
+/* And for each mapping of memory that a fork has copied: a link to each copy that it stems from. */
+#define FORK_BYTES 64UL
+#define SLOT_BYTES 9UL /* of a table of descriptors: a pointer, and some bits */
 
 /* Time for page-by-page measuring in one go: the sandbox's calls wait for it. */
 #define ROLLUP_NS          (50 * NSEC_PER_MSEC)
@@ -40,13 +44,18 @@ static uint64_t number_of(const char *text, const char *key)
 static void read_counters(const struct process *p, struct space_memory *m)
 {
     char text[4096];
-    if (read_of(p, "status", text, sizeof(text)) < 0)
-        text[0] = '\0';
+    ssize_t r = read_of(p, "status", text, sizeof(text));
     m->generation = generation;
+    /* What can't be read is no less than it was; of one that is gone nothing is left. */
+    if (r < 0 && r != -ENOENT && r != -ESRCH)
+        return;
+    if (r < 0)
+        text[0] = '\0';
     m->resident_bytes = number_of(text, "\nRssAnon:") + number_of(text, "\nVmSwap:");
     m->shared_bytes = number_of(text, "\nRssShmem:");
     m->file_bytes = number_of(text, "\nRssFile:");
     m->table_bytes = number_of(text, "\nVmPTE:");
+    m->descriptor_slots = (size_t)usage_status_number(text, "\nFDSize:");
 }
 
 /* The one whose turn it is to have its mappings counted. */
@@ -80,6 +89,17 @@ static void count_mappings(void)
         p->space->memory.mapping_count = (size_t)lines;
     int64_t now_ns = p->space->memory.counted_ns = clock_monotonic_ns();
     rest_until_ns = now_ns + (now_ns - began_ns) * COUNT_PAUSE_FACTOR;
+}
+
+/*
+ * The host keeps what belongs to processes that are gone at most once more for each that lives
+ * (anon_vma_clone() of Linux).
+ */
+static uint64_t host_bytes(const struct address_space *s)
+{
+    size_t links = MIN(s->fork_depth, 2 * s->family->space_count);
+    return s->memory.mapping_count * (MAPPING_BYTES + links * FORK_BYTES) +
+           s->memory.descriptor_slots * SLOT_BYTES;
 }
 
 /* ---- page by page ---- */
@@ -217,7 +237,6 @@ static struct memory_use read_all(void)
 {
     struct memory_use u = {.kernel_bytes = own_bytes()};
     uint64_t mapped_shared = 0;
-    size_t mappings = 0;
     struct process *p;
     generation++;
     list_for_each(p, &process_all, all_link)
@@ -233,10 +252,10 @@ static struct memory_use read_all(void)
         u.table_bytes += s->memory.table_bytes;
         u.file_bytes += s->memory.file_bytes;
         mapped_shared += s->memory.shared_bytes;
-        mappings += s->memory.mapping_count;
+        u.host_bytes += host_bytes(s);
     }
     u.shared_bytes = held_memory_bytes() + MIN(mapped_shared, shared_memory_most_bytes());
-    u.host_bytes = thread_total * THREAD_BYTES + mappings * MAPPING_BYTES;
+    u.host_bytes += thread_total * THREAD_BYTES;
     u.total_bytes =
         u.private_bytes + u.shared_bytes + u.table_bytes + u.host_bytes + u.kernel_bytes;
     return u;
@@ -255,7 +274,7 @@ struct memory_use memory_use_measure(uint64_t limit)
 uint64_t memory_use_of(const struct process *p)
 {
     const struct space_memory *m = &p->space->memory;
-    return estimate(p->space) + m->shared_bytes + m->table_bytes + m->mapping_count * MAPPING_BYTES;
+    return estimate(p->space) + m->shared_bytes + m->table_bytes + host_bytes(p->space);
 }
 
 const struct memory_use *memory_use_recent(int64_t max_age_ns)

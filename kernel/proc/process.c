@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-/* host calls: close fcntl fstat getdents64 newfstatat openat pidfd_open */
+/* host calls: close fcntl fstat getdents64 newfstatat pidfd_open */
 #include "kernel/proc/process.h"
 
 #include "kernel/core/kernel.h"
 #include "kernel/host/host.h"
+#include "kernel/host/spare.h"
 #include "kernel/proc/embryo.h"
 #include "kernel/proc/account.h"
 #include "kernel/proc/budget.h"
@@ -357,6 +358,7 @@ static pid_t id_from_pidfd(struct hostfd pidfd)
 static struct thread *meet_only_child(struct process *creator, pid_t host_pid)
 {
     struct task_ids ids = {.host_tid = host_pid, .host_tgid = host_pid};
+    hostfd_close(&creator->embryo->reserved);
     struct hostfd pidfd = {(int)syscall(SYS_pidfd_open, host_pid, 0)};
     if (!hostfd_is_open(pidfd))
         return NULL;
@@ -418,13 +420,14 @@ static bool meet_among_children(const struct process *p, pid_t host_tid)
 /* All tasks that the kernel sees; the first is the kernel itself. */
 static bool meet_anywhere(void)
 {
-    int fd = openat(kernel.proc_dir.n, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    int fd = spare_open(kernel.proc_dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     DIR *dir = fd >= 0 ? fdopendir(fd) : NULL;
     const struct dirent *entry;
     bool met = false;
     if (!dir) {
         if (fd >= 0)
             close(fd);
+        spare_refill();
         return false;
     }
     while ((entry = readdir(dir))) {
@@ -433,6 +436,7 @@ static bool meet_anywhere(void)
             met = true;
     }
     closedir(dir);
+    spare_refill();
     return met;
 }
 

@@ -49,6 +49,7 @@ struct space_family {
 struct space_memory {
     uint64_t generation; /* of the measurement that read them */
     uint64_t resident_bytes, shared_bytes, file_bytes, table_bytes;
+    size_t descriptor_slots; /* of the host's table, which has what was mapped at its numbers */
     size_t mapping_count;
     int64_t counted_ns; /* when that was read */
     /* Its share of the pages that it has with others, and what the counter said then. */
@@ -81,6 +82,7 @@ struct address_space {
     bool dumpable;
     bool changes_files;          /* it has had a file shared and writable */
     struct space_family *family; /* freed with its last space */
+    size_t fork_depth;           /* forks between this and the first of the family */
     struct space_memory memory;
 };
 

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-/* host calls: close fcntl fstat getdents64 newfstatat openat */
+/* host calls: close fcntl fstat getdents64 newfstatat */
 #include "kernel/proc/space.h"
 
 #include "kernel/core/kernel.h"
 #include "kernel/host/host.h"
+#include "kernel/host/spare.h"
 
 #include <dirent.h>
 #include <stdio.h>
@@ -221,6 +222,7 @@ struct address_space *space_copy(const struct address_space *s)
     copy->vector = s->vector;
     copy->dumpable = s->dumpable;
     copy->changes_files = s->changes_files;
+    copy->fork_depth = s->fork_depth + 1;
     copy->memory.mapping_count = s->memory.mapping_count;
     return copy;
 }
@@ -229,11 +231,12 @@ bool space_meet_threads(struct process *p)
 {
     char name[32];
     snprintf(name, sizeof(name), "%d/task", p->host_pid);
-    int fd = openat(kernel.proc_dir.n, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    int fd = spare_open(kernel.proc_dir, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     DIR *dir = fd >= 0 ? fdopendir(fd) : NULL;
     if (!dir) {
         if (fd >= 0)
             close(fd);
+        spare_refill();
         return false;
     }
     bool met = false;
@@ -244,5 +247,6 @@ bool space_meet_threads(struct process *p)
             met = thread_for_notification(host_tid) != NULL;
     }
     closedir(dir);
+    spare_refill();
     return met;
 }

@@ -131,6 +131,17 @@ def change():
         os.waitpid(child, 0)
         at += part
 run()""",
+    "links between mappings that forks have copied": """
+at = memory(4000 * 4096, PRIVATE)
+ctypes.memset(at, 1, 4000 * 4096)
+for i in range(0, 4000, 2):
+    libc.mprotect(ctypes.c_void_p(at + i * 4096), ctypes.c_size_t(4096), 1)
+for i in range(40):
+    child = os.fork()
+    if child:
+        os.waitpid(child, 0)
+        os._exit(0)
+import time; time.sleep(5)""",
 }
 
 # What the host would fill or keep without a look being possible is refused.
@@ -217,6 +228,8 @@ class Memory(Watched):
                 result = self.run_python(text, "--memory", "128M")
                 if "copies" in name:
                     self.assertGreaterEqual(result["memory_kills"], 3, result)
+                elif "forks" in name:
+                    self.assertGreater(result["memory_kills"], 0, result)
                 else:
                     self.assertEqual((result["cause"], result["status"]), ("memory", 137), result)
 
@@ -231,6 +244,23 @@ class Memory(Watched):
             with self.subTest(name):
                 result = self.run_python(text, "--memory", "128M")
                 self.assertEqual((result["status"], result["memory_kills"]), (0, 0), result)
+
+    def test_no_descriptor_left_to_look_with(self):
+        text = """
+held = []
+try:
+    while True: held.append(os.memfd_create("x"))
+except OSError as e: print(e.errno)
+try:
+    while os.fork(): pass
+    import time; time.sleep(60)
+except OSError as e: print(e.errno, flush=True)
+x = [bytearray(MIB) for i in range(500)]
+sys.exit(3)"""
+        before = ["prlimit", "--nofile=256:256"]
+        result = self.run_json("--memory", "128M", "--", "python3", "-c", MAP + text, before=before)
+        self.assertEqual((result["cause"], result["stdout"]), ("memory", "23\n11\n"), result)
+        self.assertNotIn("outside", result["stderr"])
 
     def test_ends_that_nobody_tells_of_blind_no_look(self):
         text = UNTOLD + """
