@@ -321,7 +321,7 @@ class Budgets(Watched):
                 self.assertEqual((result["cause"], result["status"]), ("budget", 137), result)
                 self.assertIn("processor time", result["cause_text"])
                 self.assertGreater(used, 900, result)
-                self.assertLess(used, 2000, result)
+                self.assertLess(used, 5000, result)
 
     def test_processor_time_of_brief_processes(self):
         for end in ("os._exit(0)", "end_by_the_filter()", "end_without_a_stack()",
@@ -377,13 +377,13 @@ for i in range(100):
         self.assertEqual(result["written_bytes"], 100003)
 
     def test_idle(self):
-        result = self.run_json("--idle-timeout", "1", "--", "sh", "-c", "echo up; sleep 60")
+        result = self.run_json("--idle-timeout", "3", "--", "sh", "-c", "echo up; sleep 600")
         self.assertEqual((result["cause"], result["stdout"]), ("idle", "up\n"))
-        busy = "for i in 1 2 3 4 5 6; do sleep 0.5; echo $i; done"
-        result = self.run_json("--idle-timeout", "2", "--", "sh", "-c", busy)
+        busy = "for i in $(seq 60); do sleep 0.1; echo $i; done"
+        result = self.run_json("--idle-timeout", "5", "--", "sh", "-c", busy)
         self.assertEqual(result["cause"], "exited")
-        result = self.run_json("--idle-timeout", "1", "--", "python3", "-c", "import time\nt = time.monotonic()\n"
-                               "while time.monotonic() < t + 3: pass")
+        result = self.run_json("--idle-timeout", "3", "--", "python3", "-c", "import time\nt = time.monotonic()\n"
+                               "while time.monotonic() < t + 5: pass")
         self.assertEqual(result["cause"], "exited")
 
 
