@@ -126,6 +126,15 @@ class Exec(Living):
         self.expect(self.exec("sh", "-c", "echo $HOME; pwd; id -un", options=["-u", "root", "-w", "/tmp"]),
                     out=b"/root\n/tmp\nroot\n")
 
+    def test_arguments_of_any_size_are_whole(self):
+        self.create()
+        # The init has room for about 12,000 bytes at hand, with the environment.
+        for size in (0, 1, *range(10_000, 12_200, 50), 100_000):
+            word = "".join(f"{i} " for i in range(size // 2))[:size]
+            self.expect(self.exec("printf", "%s|", word, "last"), out=f"{word}|last|".encode())
+        words = [str(i) for i in range(20_000)]
+        self.expect(self.exec("printf", "%s|", *words), out="".join(f"{w}|" for w in words).encode())
+
     def test_what_cannot_start(self):
         self.create()
         self.assertEqual(self.exec("no-such-program").returncode, 127)
