@@ -124,7 +124,8 @@ _public_ void glovebox_command_set_logged(struct glovebox_command *c, int is_log
 _public_ void glovebox_command_set_terminal(struct glovebox_command *c, unsigned rows,
                                             unsigned columns)
 {
-    c->command.flags = EXEC_TTY;
+    c->command.flags &= ~EXEC_NULL_INPUT;
+    c->command.flags |= EXEC_TTY;
     c->command.rows = rows & 0xffff;
     c->command.columns = columns & 0xffff;
 }

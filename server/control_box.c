@@ -121,6 +121,13 @@ bool control_check_timeout(struct request *r, int64_t seconds)
     return false;
 }
 
+/* A time that nobody has asked for is no longer than the key gives. */
+static int64_t shorten(const struct request *r, int64_t seconds)
+{
+    int64_t most = r->key->scope.timeout_s;
+    return most ? MIN(seconds, most) : seconds;
+}
+
 /* False: it is answered. */
 static bool move_end(struct request *r, struct box *b, int64_t seconds, bool only_extends)
 {
@@ -146,10 +153,11 @@ static void set_timeout(struct request *r)
 static void refresh(struct request *r)
 {
     struct box *b = control_get_box(r);
-    int64_t seconds = b ? read_seconds(r, "duration", 0, REFRESH_MOST_S, REFRESH_LEAST_S) : -1;
+    int64_t seconds =
+        b ? read_seconds(r, "duration", 0, REFRESH_MOST_S, shorten(r, REFRESH_LEAST_S)) : -1;
     if (seconds < 0)
         return;
-    seconds = MAX(seconds, (int64_t)REFRESH_LEAST_S);
+    seconds = MAX(seconds, shorten(r, REFRESH_LEAST_S));
     if (move_end(r, b, seconds, true))
         request_answer(r, 204, NULL, NULL, 0);
 }
@@ -157,7 +165,7 @@ static void refresh(struct request *r)
 static void connect_for(struct request *r, int64_t otherwise)
 {
     struct box *b = control_get_box(r);
-    int64_t seconds = b ? read_seconds(r, "timeout", 1, TIMEOUT_MAX_S, otherwise) : -1;
+    int64_t seconds = b ? read_seconds(r, "timeout", 1, TIMEOUT_MAX_S, shorten(r, otherwise)) : -1;
     if (seconds > 0 && move_end(r, b, seconds, true))
         control_answer(r, 200, control_make_handle(b));
 }

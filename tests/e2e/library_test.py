@@ -288,6 +288,21 @@ class Create(Api):
         self.assertEqual(c.string_at(one.data, one.size)[:3] in (b"out", b"err"), True)
         self.refused(errno.ENOENT, "nothing is known", "logs_open", b"no-such-box", 0, c.byref(c.c_void_p()))
 
+    def test_logs_of_a_terminal(self):
+        """In whatever order it is said."""
+        name = self.create()
+        for tag, order in ((b"one", ("logged", "terminal")), (b"two", ("terminal", "logged"))):
+            command = self.command("echo", tag.decode())
+            self.lib.glovebox_command_set_tag(command, tag)
+            for what in order:
+                getattr(self.lib, f"glovebox_command_set_{what}")(command, *((1,) if what == "logged" else (24, 80)))
+            self.collect(self.object("exec", name, command, free="exec_free"))
+            logs, one = self.object("logs_open", name, 0, free="logs_free"), Logged()
+            self.call("logs_next", logs, 0, c.byref(one))
+            while one.tag != tag:
+                self.call("logs_next", logs, 0, c.byref(one))
+            self.assertEqual(c.string_at(one.data, one.size), tag + b"\r\n")
+
     def test_labels(self):
         name = self.create(("label", "team=blue"), ("label", "job"))
         get = self.lib.glovebox_info_label

@@ -114,6 +114,11 @@ class Keys(Served):
         self.expect_status(client.ask("POST", f"/sandboxes/{box.name}/timeout", {"timeout": 51}), 400)
         self.expect_status(client.ask("POST", f"/sandboxes/{box.name}/connect", {"timeout": 51}), 400)
         self.expect_status(client.ask("POST", f"/sandboxes/{box.name}/timeout", {"timeout": 50}), 204)
+        self.expect_status(client.ask("POST", f"/v2/sandboxes/{box.name}/connect"), 200)
+        brief = self.make(timeout=10)
+        box = brief.create()
+        for path, body in (("connect", None), ("refreshes", None), ("refreshes", {"duration": 3})):
+            self.assertIn(brief.ask("POST", f"/sandboxes/{box.name}/{path}", body).status, (200, 204), path)
 
     def test_memory_of_each(self):
         client = self.make(memoryMB=300, cpusThousandths=500)
