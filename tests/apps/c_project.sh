@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# seconds: 180
+# seconds: 500
 # gcc, make and ld: a project of 300 C files in three libraries, static and shared, and its tests.
 fail() { echo "FAIL: $*"; exit 1; }
 cd "$(mktemp -d)" || fail "no folder"

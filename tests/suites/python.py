@@ -14,7 +14,7 @@ from common import GLOVEBOX, NATIVE_UID, clean_environment, detail, run, say, wa
 
 MODULES = ["test_os", "test_subprocess", "test_threading", "test_signal", "test_tempfile", "test_io",
            "test_mmap", "test_select"]
-SECONDS = 200
+SECONDS = 400
 LINE = re.compile(r"^(test\w*) \((\S+?)\)(?:.*?) \.\.\. (.*)$")
 LATE = re.compile(r"^(FAIL|ERROR): (test\w*) \((\S+?)\)")
 

@@ -14,7 +14,7 @@ sys.path.insert(0, FOLDER)
 import server_rows  # noqa: E402
 
 TOGETHER = 3  # much of their time they wait
-SECONDS = 600
+SECONDS = 1000
 
 
 def is_row(word):

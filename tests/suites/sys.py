@@ -13,7 +13,7 @@ import tempfile
 from common import GLOVEBOX, NATIVE_UID, clean_environment, detail, harness_cases, run, say, \
     tests_of, wanted
 
-SECONDS = 180
+SECONDS = 400
 TOGETHER = 3
 
 
