@@ -6,6 +6,7 @@
 #include "gateway/questions.h"
 #include "gateway/ssh_agent.h"
 #include "gateway/trust.h"
+#include "lib/base/passed.h"
 
 #include <poll.h>
 #include <sys/socket.h>
@@ -15,21 +16,10 @@ static size_t outstanding;
 
 static void send_message(const struct gateway_message *m, int fd)
 {
-    union {
-        struct cmsghdr header;
-        char bytes[CMSG_SPACE(sizeof(int))];
-    } control = {0};
+    union passed room;
     struct iovec part = {(void *)m, sizeof(m->packet) + m->packet.data_size};
     struct msghdr h = {.msg_iov = &part, .msg_iovlen = 1};
-    if (fd >= 0) {
-        h.msg_control = &control;
-        h.msg_controllen = sizeof(control);
-        struct cmsghdr *c = CMSG_FIRSTHDR(&h);
-        c->cmsg_level = SOL_SOCKET;
-        c->cmsg_type = SCM_RIGHTS;
-        c->cmsg_len = CMSG_LEN(sizeof(fd));
-        memcpy(CMSG_DATA(c), &fd, sizeof(fd));
-    }
+    passed_put(&h, &room, fd);
     ssize_t n;
     do
         n = sendmsg(GATEWAY_CHANNEL_FD, &h, MSG_NOSIGNAL);

@@ -7,6 +7,7 @@
 #include "gateway/ssh_agent.h"
 #include "gateway/trust.h"
 #include "lib/base/buf.h"
+#include "lib/base/passed.h"
 #include "lib/base/update.h"
 #include "lib/policy/enforced.h"
 #include "lib/policy/same.h"
@@ -253,30 +254,14 @@ static void set_secret(const struct update_packet *p, int fd)
 
 /* ---- the loop ---- */
 
-/* The descriptor that came with a message, or -1. More than one never fits. */
-static int take_descriptor(struct msghdr *h)
-{
-    struct cmsghdr *c = CMSG_FIRSTHDR(h);
-    int fd = -1;
-    if (c && c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_RIGHTS &&
-        c->cmsg_len == CMSG_LEN(sizeof(fd)))
-        memcpy(&fd, CMSG_DATA(c), sizeof(fd));
-    return fd;
-}
-
 /* False when there is nothing (more) to read. */
 static bool read_one(void)
 {
     struct update_message m;
-    union {
-        struct cmsghdr header;
-        char bytes[CMSG_SPACE(sizeof(int))];
-    } control;
+    union passed room;
     struct iovec part = {&m, sizeof(m)};
-    struct msghdr h = {.msg_iov = &part,
-                       .msg_iovlen = 1,
-                       .msg_control = &control,
-                       .msg_controllen = CMSG_LEN(sizeof(int))};
+    struct msghdr h = {.msg_iov = &part, .msg_iovlen = 1};
+    passed_expect(&h, &room);
     ssize_t n = recvmsg(GATEWAY_CONTROL_FD, &h, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
     if (n < 0 && (errno == EAGAIN || errno == EINTR))
         return false;
@@ -284,7 +269,7 @@ static bool read_one(void)
         is_open = false;
         return false;
     }
-    _cleanup_close_ int fd = take_descriptor(&h);
+    _cleanup_close_ int fd = passed_take(&h);
     if (update_is_valid(&m, (size_t)n) && m.packet.type == UPDATE_SET)
         set_policy(&m.packet, fd);
     else if (update_is_valid(&m, (size_t)n) && m.packet.type == UPDATE_SECRET)

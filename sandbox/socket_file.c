@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sandbox/socket_file.h"
 
+#include "lib/base/passed.h"
+
 #include <fcntl.h>
 #include <stdio.h>
 #include <sys/socket.h>
@@ -97,24 +99,12 @@ int socket_file_reach(const char *name, const char *suffix, struct sandbox_error
                : sandbox_error_set(e, r, "%s: %s; is it yours, and running?", name, strerror(-r));
 }
 
-union control {
-    struct cmsghdr header;
-    char bytes[CMSG_SPACE(sizeof(int))];
-};
-
 int socket_file_send(int socket, const void *data, size_t size, int fd)
 {
-    union control control = {0};
+    union passed room;
     struct iovec part = {(void *)data, size};
-    struct msghdr h = {.msg_iov = &part,
-                       .msg_iovlen = 1,
-                       .msg_control = &control,
-                       .msg_controllen = CMSG_LEN(sizeof(int))};
-    struct cmsghdr *c = CMSG_FIRSTHDR(&h);
-    c->cmsg_level = SOL_SOCKET;
-    c->cmsg_type = SCM_RIGHTS;
-    c->cmsg_len = CMSG_LEN(sizeof(fd));
-    memcpy(CMSG_DATA(c), &fd, sizeof(fd));
+    struct msghdr h = {.msg_iov = &part, .msg_iovlen = 1};
+    passed_put(&h, &room, fd);
     ssize_t n;
     do
         n = sendmsg(socket, &h, MSG_NOSIGNAL | MSG_DONTWAIT);
@@ -122,31 +112,18 @@ int socket_file_send(int socket, const void *data, size_t size, int fd)
     return n < 0 ? -errno : 0;
 }
 
-/* More than one never fits. */
-static int take_descriptor(struct msghdr *h)
-{
-    struct cmsghdr *c = CMSG_FIRSTHDR(h);
-    int fd = -1;
-    if (c && c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_RIGHTS &&
-        c->cmsg_len == CMSG_LEN(sizeof(fd)))
-        memcpy(&fd, CMSG_DATA(c), sizeof(fd));
-    return fd;
-}
-
 ssize_t socket_file_receive(int socket, void *data, size_t size, int *ret_fd)
 {
-    union control control;
+    union passed room;
     struct iovec part = {data, size};
-    struct msghdr h = {.msg_iov = &part,
-                       .msg_iovlen = 1,
-                       .msg_control = &control,
-                       .msg_controllen = CMSG_LEN(sizeof(int))};
+    struct msghdr h = {.msg_iov = &part, .msg_iovlen = 1};
+    passed_expect(&h, &room);
     ssize_t n;
     do
         n = recvmsg(socket, &h, MSG_DONTWAIT | MSG_TRUNC | MSG_CMSG_CLOEXEC);
     while (n < 0 && errno == EINTR);
     if (n < 0)
         return -errno;
-    *ret_fd = take_descriptor(&h);
+    *ret_fd = passed_take(&h);
     return n;
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "serve/serve_parts.h"
 
+#include "lib/base/passed.h"
 #include "sandbox/child.h"
 #include "sandbox/clone.h"
 #include "sandbox/host.h"
@@ -139,22 +140,11 @@ int server_child_send(const struct server_child *c, const struct launch_packet *
 {
     struct launch_packet p = *packet;
     p.version = LAUNCH_VERSION;
-    union {
-        char bytes[CMSG_SPACE(sizeof(int))];
-        struct cmsghdr align;
-    } control = {0};
+    union passed with;
     struct iovec parts[] = {{&p, sizeof(p)}, {(void *)data, p.data_size}};
     struct msghdr m = {.msg_iov = parts, .msg_iovlen = p.data_size ? 2 : 1};
     struct pollfd room = {.fd = c->channel, .events = POLLOUT};
-    if (fd >= 0) {
-        m.msg_control = &control;
-        m.msg_controllen = sizeof(control);
-        struct cmsghdr *head = CMSG_FIRSTHDR(&m);
-        head->cmsg_level = SOL_SOCKET;
-        head->cmsg_type = SCM_RIGHTS;
-        head->cmsg_len = CMSG_LEN(sizeof(int));
-        memcpy(CMSG_DATA(head), &fd, sizeof(int));
-    }
+    passed_put(&m, &with, fd);
     for (;;) {
         if (sendmsg(c->channel, &m, MSG_NOSIGNAL | MSG_DONTWAIT) >= 0)
             return 0;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "server/launcher.h"
 
+#include "lib/base/passed.h"
 #include "server/certificate.h"
 #include "server/log.h"
 #include "server/loop.h"
@@ -8,8 +9,6 @@
 
 #include <fcntl.h>
 #include <sys/socket.h>
-
-#define CONTROL_ROOM CMSG_SPACE(sizeof(int))
 
 static struct watch channel = {.fd = -1};
 static struct list asked;
@@ -21,21 +20,11 @@ static struct launch_message message;
 static ssize_t receive(int flags, int *ret_fd)
 {
     struct iovec part = {&message, sizeof(message)};
-    union {
-        char bytes[CONTROL_ROOM];
-        struct cmsghdr align;
-    } control;
-    struct msghdr m = {
-        .msg_iov = &part,
-        .msg_iovlen = 1,
-        .msg_control = &control,
-        .msg_controllen = sizeof(control),
-    };
-    *ret_fd = -1;
+    union passed room;
+    struct msghdr m = {.msg_iov = &part, .msg_iovlen = 1};
+    passed_expect(&m, &room);
     ssize_t size = recvmsg(channel.fd, &m, flags | MSG_CMSG_CLOEXEC);
-    struct cmsghdr *c = size >= 0 ? CMSG_FIRSTHDR(&m) : NULL;
-    if (c && c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_RIGHTS)
-        memcpy(ret_fd, CMSG_DATA(c), sizeof(int));
+    *ret_fd = size >= 0 ? passed_take(&m) : -1;
     return size;
 }
 

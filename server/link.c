@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "server/link.h"
 
+#include "lib/base/passed.h"
 #include "server/server.h"
 
 #include <sys/socket.h>
@@ -59,25 +60,14 @@ int link_open(struct link *l, const char *name)
 
 int link_send(struct link *l, struct exec_packet *p, const void *text, size_t size, int fd)
 {
-    union {
-        char bytes[CMSG_SPACE(sizeof(int))];
-        struct cmsghdr align;
-    } control = {0};
+    union passed room;
     p->version = EXEC_VERSION;
     p->text_size = (uint32_t)size;
     struct iovec parts[] = {{p, sizeof(*p)}, {(void *)text, size}};
     struct msghdr m = {.msg_iov = parts, .msg_iovlen = size ? 2 : 1};
     if (!l->is_open)
         return -EPIPE;
-    if (fd >= 0) {
-        m.msg_control = &control;
-        m.msg_controllen = sizeof(control);
-        struct cmsghdr *c = CMSG_FIRSTHDR(&m);
-        c->cmsg_level = SOL_SOCKET;
-        c->cmsg_type = SCM_RIGHTS;
-        c->cmsg_len = CMSG_LEN(sizeof(int));
-        memcpy(CMSG_DATA(c), &fd, sizeof(int));
-    }
+    passed_put(&m, &room, fd);
     return sendmsg(l->watch.fd, &m, MSG_NOSIGNAL | MSG_DONTWAIT) < 0 ? -errno : 0;
 }
 

@@ -6,6 +6,7 @@
 #include "kernel/net/outbound.h"
 #include "kernel/net/udp_outside.h"
 #include "kernel/proc/process.h"
+#include "lib/base/passed.h"
 
 #include <stdio.h>
 
@@ -211,17 +212,6 @@ void gateway_cancel(struct gateway_request *r)
 
 /* ---- receiving ---- */
 
-/* A descriptor that came with a packet, or -1. More than one never fits. */
-static int take_descriptor(struct msghdr *h)
-{
-    struct cmsghdr *c = CMSG_FIRSTHDR(h);
-    int fd = -1;
-    if (c && c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_RIGHTS &&
-        c->cmsg_len == CMSG_LEN(sizeof(fd)))
-        memcpy(&fd, CMSG_DATA(c), sizeof(fd));
-    return fd;
-}
-
 static struct gateway_request *find_request(uint64_t id)
 {
     struct gateway_request *r;
@@ -278,17 +268,10 @@ static void take_message(const struct gateway_message *m, struct hostfd fd)
 static bool receive_one(int flags)
 {
     struct gateway_message m;
-    union {
-        struct cmsghdr header;
-        char bytes[CMSG_SPACE(sizeof(int))];
-    } control;
+    union passed room;
     struct iovec part = {&m, sizeof(m)};
-    struct msghdr h = {
-        .msg_iov = &part,
-        .msg_iovlen = 1,
-        .msg_control = &control,
-        .msg_controllen = CMSG_LEN(sizeof(int)), /* in CMSG_SPACE() two would fit */
-    };
+    struct msghdr h = {.msg_iov = &part, .msg_iovlen = 1};
+    passed_expect(&h, &room);
     ssize_t n = recvmsg(watch.fd.n, &h, flags | MSG_CMSG_CLOEXEC);
     if (n < 0 && (errno == EAGAIN || errno == EINTR))
         return false;
@@ -296,7 +279,7 @@ static bool receive_one(int flags)
         end_channel("has ended");
         return false;
     }
-    struct hostfd fd = {take_descriptor(&h)};
+    struct hostfd fd = {passed_take(&h)};
     if ((h.msg_flags & MSG_TRUNC) || !gateway_is_valid(&m, (size_t)n) || !is_from_gateway(&m)) {
         hostfd_close(&fd);
         end_channel("said what can't be understood");
