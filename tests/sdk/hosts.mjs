@@ -14,7 +14,7 @@ async function ask(sandbox, port, path = '/', headers = {}) {
 async function serve(sandbox, port, script) {
   await sandbox.files.write('pages/note', 'of the sandbox')
   const command = script ? `python3 -c '${script}'` : `python3 -m http.server ${port}`
-  await sandbox.commands.run(command, { background: true, cwd: '/home/user/pages' })
+  await sandbox.commands.run(command, { background: true, cwd: '/home/user/pages', timeoutMs: 0 })
   const token = sandbox.trafficAccessToken ? { [TOKEN]: sandbox.trafficAccessToken } : {}
   await until(async () => (await ask(sandbox, port, '/', token))[0] !== 502)
 }

@@ -30,7 +30,7 @@ async def serve(sandbox, port, script=None):
     """A program that listens there."""
     await sandbox.files.write("pages/note", "of the sandbox")
     command = f"python3 -m http.server {port}" if script is None else f"python3 -c '{script}'"
-    await sandbox.commands.run(command, background=True, cwd="/home/user/pages")
+    await sandbox.commands.run(command, background=True, cwd="/home/user/pages", timeout=0)
     token = {TOKEN: sandbox.traffic_access_token} if sandbox.traffic_access_token else {}
     end = time.monotonic() + sdk.LIMIT
     while (await ask(sandbox, port, **token))[0] == 502:
