@@ -327,7 +327,7 @@ TEST(timeout_of_poll_is_kept_when_it_is_restarted_after_a_stop)
     EXPECT_EQ(waitpid(pid, &status, 0), pid);
     EXPECT_EQ(status, 0);
     EXPECT_GE(now_ms() - start, 300);
-    EXPECT_LT(now_ms() - start, 3000);
+    EXPECT_LT(now_ms() - start, 30000);
 }
 
 /* ---- temporary masks ---- */
