@@ -7,6 +7,7 @@
 import java.io.*;
 import java.lang.reflect.Proxy;
 import java.util.*;
+import java.util.concurrent.Semaphore;
 import jdk.jshell.*;
 import jdk.jshell.SourceCodeAnalysis.Completeness;
 import jdk.jshell.execution.LocalExecutionControlProvider;
@@ -74,6 +75,19 @@ public class Glovebox {
             throw new UnsupportedOperationException(
                 "System.in was read, and nobody is there to type: put the value into the code");
         }
+    }
+
+    static PrintStream ownOut = System.out, ownErr = System.err;
+
+    /**
+     * What is written is passed on at once: so it stays in order with what children write. New ones when
+     * a cell was interrupted, since a thread that is stopped while it writes leaves words in the old ones.
+     */
+    static void openStreams() {
+        if (System.out == ownOut)
+            System.setOut(ownOut = new PrintStream(new FileOutputStream(FileDescriptor.out), true, UTF_8));
+        if (System.err == ownErr)
+            System.setErr(ownErr = new PrintStream(new FileOutputStream(FileDescriptor.err), true, UTF_8));
     }
 
     static Map<String, String> environment; // what System.getenv() tells
@@ -180,11 +194,14 @@ public class Glovebox {
         }
     }
 
-    static boolean isShown(SnippetEvent event) {
+    static void show(SnippetEvent event) throws IOException {
         var kind = event.snippet().subKind();
-        boolean isValue = kind == Snippet.SubKind.TEMP_VAR_EXPRESSION_SUBKIND || kind == Snippet.SubKind.VAR_VALUE_SUBKIND
-            || kind == Snippet.SubKind.OTHER_EXPRESSION_SUBKIND;
-        return isValue && event.value() != null && !event.value().isEmpty();
+        if (kind != Snippet.SubKind.TEMP_VAR_EXPRESSION_SUBKIND && kind != Snippet.SubKind.VAR_VALUE_SUBKIND)
+            return;
+        if (event.value() == null)
+            System.err.println("glovebox: the value is not shown, since its toString() has failed");
+        else
+            sendResult(textOf(event.value()));
     }
 
     /** Whether the next snippet of the cell may run. */
@@ -215,7 +232,12 @@ public class Glovebox {
             placeNow = new Place(number, (int) text.substring(0, before).chars().filter(c -> c == '\n').count());
             String source = info.source() == null ? stripped : info.source();
             rest = info.source() == null ? "" : info.remaining();
-            last = shell.eval(source).get(0);
+            var events = shell.eval(source);
+            if (events.isEmpty()) { // of a comment without end
+                sendError("CompilationError", "it is no Java", placeNow.toString(1) + ": error: it is no Java");
+                return;
+            }
+            last = events.get(0);
             if (!hasGoneWell(last, source, placeNow))
                 return;
             if (last.snippet() instanceof DeclarationSnippet)
@@ -225,8 +247,8 @@ public class Glovebox {
             if (shell.status(snippet).isActive() && shell.unresolvedDependencies(snippet).findAny().isPresent())
                 System.err.println(describeMissing(snippet));
         }
-        if (last != null && isShown(last))
-            sendResult(textOf(last.value()));
+        if (last != null)
+            show(last);
     }
 
     static void runCell(Map<String, String> variables, String text) throws IOException {
@@ -239,8 +261,12 @@ public class Glovebox {
         isRunning = true;
         try {
             runSnippets(text);
+        } catch (RuntimeException | Error e) { // of JShell, which is no match for every text
+            sendError(e.getClass().getName(), "jshell can't take this cell: " + e.getMessage(), e.toString());
         } finally {
             isRunning = false;
+            if (isInterrupted)
+                openStreams();
             before.forEach((name, values) -> setVariable(name, values[0], values[1]));
         }
     }
@@ -252,14 +278,32 @@ public class Glovebox {
         shell.stop();
     }
 
-    /** By its name only: the compiler has words about who uses that class, which would be the first cell's. */
-    static void handleInterrupts() throws ReflectiveOperationException {
+    /** By their names only: the compiler has words about who uses these classes, which would be the first cell's. */
+    static void handle(String name, Runnable then) throws ReflectiveOperationException {
         Class<?> signal = Class.forName("sun.misc.Signal"), handler = Class.forName("sun.misc.SignalHandler");
         Object own = Proxy.newProxyInstance(handler.getClassLoader(), new Class<?>[] {handler}, (proxy, method, args) -> {
-            interrupt();
+            then.run();
             return null;
         });
-        signal.getMethod("handle", signal, handler).invoke(null, signal.getConstructor(String.class).newInstance("INT"), own);
+        signal.getMethod("handle", signal, handler).invoke(null, signal.getConstructor(String.class).newInstance(name), own);
+    }
+
+    static final Semaphore passed = new Semaphore(0);
+
+    /**
+     * Interrupts that came before a cell must not end it. Java handles each signal in a thread that another
+     * one starts, in the order of their numbers: when it has come to one of ours, with a higher number, the
+     * threads of interrupts have all been started.
+     */
+    static void dropInterrupts() throws Exception {
+        Class<?> signal = Class.forName("sun.misc.Signal");
+        passed.drainPermits();
+        signal.getMethod("raise", signal).invoke(null, signal.getConstructor(String.class).newInstance("WINCH"));
+        passed.acquire();
+        for (Thread thread : Thread.getAllStackTraces().keySet()) {
+            if (thread.getName().equals("SIGINT handler"))
+                thread.join();
+        }
     }
 
     // ---- requests ----
@@ -293,13 +337,12 @@ public class Glovebox {
         requests = new BufferedInputStream(new FileInputStream("/dev/fd/7"));
         out = new FileOutputStream("/dev/fd/8");
         err = new FileOutputStream("/dev/fd/9");
-        // What is written is passed on at once: so it stays in order with what children write.
-        System.setOut(new PrintStream(new FileOutputStream(FileDescriptor.out), true, UTF_8));
-        System.setErr(new PrintStream(new FileOutputStream(FileDescriptor.err), true, UTF_8));
+        openStreams();
         System.setIn(new Nobody());
         openEnvironment();
         System.getenv().forEach((name, value) -> System.getProperties().putIfAbsent(name, value));
-        handleInterrupts();
+        handle("INT", Glovebox::interrupt);
+        handle("WINCH", passed::release);
         shell = JShell.builder().executionEngine(new LocalExecutionControlProvider(), Map.of()).idGenerator((snippet, i) -> {
             Place.known.put("" + i, placeNow);
             return "" + i;
@@ -319,6 +362,7 @@ public class Glovebox {
                 variables.put(variable[0], readText(variable[1]));
             }
             String text = readText(words[4]);
+            dropInterrupts();
             if (!words[0].equals("nothing")) {
                 number = Integer.parseInt(words[2]);
                 runCell(variables, text);

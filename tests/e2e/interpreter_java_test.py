@@ -55,6 +55,12 @@ class Java(Interpreter):
         self.expect_error("int deep() { return deep() + 1; } deep()", "java.lang.StackOverflowError")
         self.assertIn(b"g can't be used until there is method h()", self.run_cell("int g() { return h(); }").err)
         self.expect_error("g()", "UnresolvedReferenceException", "until there is method h")
+        for code in ("(" * 3000 + "1" + ")" * 3000, "1" + "+1" * 20000, "{" * 20000):
+            self.expect_error(code, "java.lang.InternalError", "jshell can't take this cell")
+        for code in ("/* open", '"open', "/exit", "\x01"):
+            self.expect_error(code, "CompilationError")
+        ran = self.run_cell("class Q { public String toString() { throw new RuntimeException(); } } new Q()")
+        self.assertIn(b"toString() has failed", ran.err)
         self.expect_text("int h() { return 3; } g()", "3")
         self.expect_error("new Scanner(System.in).nextLine()", "java.lang.UnsupportedOperationException", "put the value into the code")
         code = 'System.getenv("A") + System.getProperty("A") + System.getenv("HOME")'

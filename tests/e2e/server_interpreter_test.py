@@ -594,6 +594,13 @@ class Restarts(Interpreted):
         ran = self.run_cell("v", language="js")
         self.assertEqual((ran.text, ran.count, ran.err), ("8", 2, ""))
 
+    def test_of_r_too(self):
+        self.need("R")
+        self.assertEqual(self.run_cell("v <- 8; v", language="r").text, "[1] 8")
+        self.kill_server()
+        ran = self.run_cell("v + 1", language="r")
+        self.assertEqual((ran.text, ran.count, ran.err, ran.error), ("[1] 9", 2, "", None))
+
     def test_a_cell_that_nobody_listens_to_is_interrupted(self):
         cell = Cell(self.box, "import time\nseen = 0\ntry:\n  print('on')\n  time.sleep(1000)\nexcept KeyboardInterrupt:\n  seen = 1\n  print('left')")
         cell.until(lambda c: c.out)
