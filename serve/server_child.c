@@ -121,10 +121,25 @@ int server_child_start(const struct serve *s, struct server_child *ret, struct s
     return r;
 }
 
+#ifdef __SANITIZE_ADDRESS__
+/* It has to end by itself for what leaks to be looked for. */
+static void let_end(struct server_child *c)
+{
+    struct pollfd p = {.fd = c->pidfd, .events = POLLIN};
+    base_closep(&c->channel);
+    poll(&p, 1, 60 * 1000);
+}
+#else
+static void let_end(struct server_child *c _unused_)
+{
+}
+#endif
+
 int server_child_end(struct server_child *c)
 {
     int status = 0;
     if (c->pid > 0) {
+        let_end(c);
         syscall(SYS_pidfd_send_signal, c->pidfd, SIGKILL, NULL, 0);
         while (waitpid(c->pid, &status, 0) < 0 && errno == EINTR)
             ;

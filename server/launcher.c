@@ -5,6 +5,7 @@
 #include "server/certificate.h"
 #include "server/log.h"
 #include "server/loop.h"
+#include "server/seal.h"
 #include "server/server.h"
 
 #include <fcntl.h>
@@ -68,7 +69,7 @@ static void on_channel(struct watch *w _unused_, uint32_t events _unused_)
     if (size < 0 && (errno == EAGAIN || errno == EINTR))
         return;
     if (size <= 0)
-        exit(0);
+        server_exit();
     if (!launch_is_valid(&message, (size_t)size))
         server_fail("the launcher speaks another version; install the programs of one version");
     if (is_setting(message.packet.type)) {

@@ -16,5 +16,8 @@
 /* Makes the state folder its root, and nothing else reachable. 0, or -errno with *ret_what. */
 int server_enter(const char **ret_what);
 
+/* The end of the process, when nobody is there to serve for any more. */
+_noreturn_ void server_exit(void);
+
 /* The rest; then each call that is not on the list ends the process. Likewise. */
 int server_seal(const char **ret_what);
