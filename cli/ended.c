@@ -75,9 +75,10 @@ void ended_print(const char *name, const struct record *r, FILE *out)
     ended_print_row(&row, out);
 }
 
+/* Null: nobody knows. */
 static json_t *make_ms(int64_t ns)
 {
-    return json_real((double)(ns / NSEC_PER_USEC) / 1000.0);
+    return ns < 0 ? json_null() : json_real((double)(ns / NSEC_PER_USEC) / 1000.0);
 }
 
 static json_t *make_text(const char *text)
@@ -87,12 +88,12 @@ static json_t *make_text(const char *text)
 
 static json_t *make_usage(const struct record_end *e)
 {
-    return json_pack("{s:o, s:o, s:o, s:o, s:I, s:I}", "peak_memory_bytes",
-                     e->peak_memory_bytes ? json_integer((json_int_t)e->peak_memory_bytes)
-                                          : json_null(),
-                     "user_ms", make_ms(e->user_ns), "system_ms", make_ms(e->system_ns),
-                     "kernel_ms", make_ms(e->kernel_ns), "memory_kills",
-                     (json_int_t)e->memory_kills, "written_bytes", (json_int_t)e->written_bytes);
+    return json_pack(
+        "{s:o, s:o, s:o, s:o, s:I, s:o}", "peak_memory_bytes",
+        e->peak_memory_bytes ? json_integer((json_int_t)e->peak_memory_bytes) : json_null(),
+        "user_ms", make_ms(e->user_ns), "system_ms", make_ms(e->system_ns), "kernel_ms",
+        make_ms(e->kernel_ns), "memory_kills", (json_int_t)e->memory_kills, "written_bytes",
+        e->user_ns < 0 ? json_null() : json_integer((json_int_t)e->written_bytes));
 }
 
 json_t *ended_make_labels(const char *labels)
@@ -139,12 +140,16 @@ json_t *ended_make_object(const char *name, const struct record *r)
 
 static void print_usage(const struct record_end *e, FILE *out)
 {
-    fprintf(out, "ran        %.2f s\ncpu        %.2f s, and the sandbox's kernel %.2f s\n",
-            (double)e->wall_ns / NSEC_PER_SEC, (double)(e->user_ns + e->system_ns) / NSEC_PER_SEC,
-            (double)e->kernel_ns / NSEC_PER_SEC);
+    char cpu[32] = "not known";
+    bool is_known = e->user_ns >= 0;
+    if (is_known)
+        snprintf(cpu, sizeof(cpu), "%.2f s", (double)(e->user_ns + e->system_ns) / NSEC_PER_SEC);
+    fprintf(out, "ran        %.2f s\ncpu        %s, and the sandbox's kernel %.2f s\n",
+            (double)e->wall_ns / NSEC_PER_SEC, cpu, (double)e->kernel_ns / NSEC_PER_SEC);
     if (e->peak_memory_bytes)
         fprintf(out, "memory     %.1f MiB at most\n", (double)e->peak_memory_bytes / (1 << 20));
-    fprintf(out, "written    %.1f MiB\n", (double)e->written_bytes / (1 << 20));
+    if (is_known)
+        fprintf(out, "written    %.1f MiB\n", (double)e->written_bytes / (1 << 20));
 }
 
 void ended_print_text(const char *name, const struct record *r, FILE *out)

@@ -19,9 +19,10 @@ static void json_freep(json_t **j)
     json_decref(*j);
 }
 
+/* Null: nobody knows. */
 static json_t *make_ms(int64_t ns)
 {
-    return json_real((double)(ns / NSEC_PER_USEC) / 1000.0);
+    return ns < 0 ? json_null() : json_real((double)(ns / NSEC_PER_USEC) / 1000.0);
 }
 
 static json_t *make_signal(int sig)
@@ -99,7 +100,8 @@ static int set_outcome(json_t *object, const struct sandbox_outcome *o)
     r |= json_object_set_new(object, "wall_ms", make_ms(o->wall_ns));
     r |= json_object_set_new(object, "cpu_user_ms", make_ms(o->user_ns));
     r |= json_object_set_new(object, "cpu_system_ms", make_ms(o->system_ns));
-    r |= json_object_set_new(object, "peak_memory_bytes", json_integer(o->peak_memory_bytes));
+    r |= json_object_set_new(object, "peak_memory_bytes",
+                             o->user_ns < 0 ? json_null() : json_integer(o->peak_memory_bytes));
     return r ? -ENOMEM : 0;
 }
 

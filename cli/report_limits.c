@@ -73,7 +73,9 @@ int report_set_limits(json_t *object, const struct sandbox_outcome *o)
                              o->total_memory_bytes ? json_integer((json_int_t)o->total_memory_bytes)
                                                    : json_null());
     r |= json_object_set_new(object, "memory_kills", json_integer((json_int_t)o->memory_kills));
-    r |= json_object_set_new(object, "written_bytes", json_integer((json_int_t)o->written_bytes));
+    r |= json_object_set_new(object, "written_bytes",
+                             o->user_ns < 0 ? json_null()
+                                            : json_integer((json_int_t)o->written_bytes));
     r |= json_object_set_new(object, "report", o->report[0] ? json_string(o->report) : json_null());
     r |= json_object_set_new(object, "limits", report_make_limits(&o->limits));
     r |= json_object_set_new(object, "limited_by", report_make_controls(&o->controls));

@@ -147,7 +147,9 @@ static int64_t use(const struct glovebox_info *i, enum glovebox_number which)
     if (which == GLOVEBOX_NUMBER_PEAK_MEMORY_BYTES)
         return peak ? (int64_t)peak : -1;
     if (which == GLOVEBOX_NUMBER_CPU_NS && end->ended_ns)
-        return end->is_found_later ? -1 : end->user_ns + end->system_ns + end->kernel_ns;
+        return end->is_found_later || end->user_ns < 0
+                   ? -1
+                   : end->user_ns + end->system_ns + end->kernel_ns;
     if (end->ended_ns)
         return -1;
     return which == GLOVEBOX_NUMBER_MEMORY_BYTES ? (int64_t)u->memory_bytes
@@ -160,7 +162,9 @@ static int64_t told(const struct glovebox_info *i, enum glovebox_number which)
 {
     const struct exec_usage *t = &i->told;
     if (which == GLOVEBOX_NUMBER_WRITTEN_BYTES && i->record.end.ended_ns)
-        return i->record.end.is_found_later ? -1 : (int64_t)i->record.end.written_bytes;
+        return i->record.end.is_found_later || i->record.end.user_ns < 0
+                   ? -1
+                   : (int64_t)i->record.end.written_bytes;
     uint64_t value = which == GLOVEBOX_NUMBER_DISK_BYTES       ? t->disk_bytes
                      : which == GLOVEBOX_NUMBER_FILES          ? t->inodes
                      : which == GLOVEBOX_NUMBER_RECEIVED_BYTES ? t->received_bytes

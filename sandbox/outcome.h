@@ -41,12 +41,13 @@ struct sandbox_outcome {
     int exit_code;   /* the program's own, or -1 */
     int refused;     /* negative errno: there was no place for it, or no such name; or 0 */
     int signal;      /* that ended the program, or this run; or 0 */
-    int64_t wall_ns, user_ns, system_ns;
+    int64_t wall_ns;
+    int64_t user_ns, system_ns;  /* -1: its kernel did not come to say, also of the two below */
     int64_t kernel_ns;           /* processor time of the sandbox's kernel, not in the other two */
-    int64_t peak_memory_bytes;   /* of the largest process */
+    int64_t peak_memory_bytes;   /* of the largest process; 0: not known */
     uint64_t total_memory_bytes; /* the most that all of the sandbox used at once; 0: not known */
     uint64_t memory_kills;       /* processes that ended since memory_bytes were reached */
-    uint64_t written_bytes;      /* as LIMIT_WRITE_BUDGET counts them */
+    uint64_t written_bytes;      /* as LIMIT_WRITE_BUDGET counts them; 0, too */
     char name[64];               /* of the sandbox; "": it got none */
     char report[17];             /* number of a report on a failed kernel, or "" */
     char words[256];             /* the cause, as a person would say it */

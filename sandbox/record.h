@@ -22,7 +22,7 @@ struct record_end {
     char words[256], message[1024];
     char report[17];
     int exit_status, exit_code, signal;
-    int64_t wall_ns, user_ns, system_ns, kernel_ns;
+    int64_t wall_ns, user_ns, system_ns, kernel_ns; /* and the next line: as in outcome.h */
     uint64_t peak_memory_bytes, memory_kills, written_bytes;
 };
 

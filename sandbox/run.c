@@ -580,8 +580,10 @@ static void finish_outcome(struct run *r)
 {
     struct sandbox_outcome *o = r->outcome;
     o->kernel_ns = sandbox_kernel_ns(r->sandbox);
-    if (!r->has_totals)
+    if (!r->has_totals) {
         o->wall_ns = now_ns() - r->start_ns;
+        o->user_ns = o->system_ns = -1;
+    }
     if (!r->has_outcome && !r->is_ended_by_us)
         note_kernel_end(r);
     if (r->is_output_lost && (o->cause == SANDBOX_EXITED || o->cause == SANDBOX_SIGNALED)) {

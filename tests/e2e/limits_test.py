@@ -485,6 +485,8 @@ class Folder(Limited):
                                   timeout=LIMIT, capture_output=True, stdin=subprocess.DEVNULL)
             result = json.loads(done.stdout)
             self.expect_cause(result, "kernel-failure", 125, "kernel ended unexpectedly: status 3")
+            for number in ("cpu_user_ms", "cpu_system_ms", "peak_memory_bytes", "written_bytes"):
+                self.assertIsNone(result[number], number)
             with open(f"{self.path('run/glovebox/reports')}/{result['report']}",
                       encoding="utf-8") as f:
                 report = f.read()
