@@ -475,6 +475,8 @@ static void run_loop(struct run *r)
         files_step(&r->files, &p[WATCH_FILES]);
         ports_step(&r->ports);
         if (p[WATCH_PIDFD].revents) {
+            while (run_read_control(r)) /* its last words */
+                ;
             sandbox_reap(r->sandbox);
             /* The last lines of its log, whose end all wait for. */
             updates_drain(&r->updates, SANDBOX_GATEWAY_END_MS);

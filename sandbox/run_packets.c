@@ -6,6 +6,9 @@
 #include <sys/socket.h>
 #include <sys/wait.h>
 
+/* Before the clock and others have their turn: a kernel may have always something more to say. */
+#define PACKETS_AT_ONCE 64
+
 static void note_totals(struct run *r, const struct control_packet *p)
 {
     r->has_totals = true;
@@ -151,22 +154,24 @@ static bool is_binary(const struct control_packet *p)
 }
 
 /* Everything in a packet is checked: a guest may have taken over the kernel process. */
-void run_read_control(struct run *r)
+bool run_read_control(struct run *r)
 {
     static union {
         struct control_packet packet;
         char bytes[sizeof(struct control_packet) + CONTROL_PACKET_MAX_BYTES];
     } u;
-    while (!notices_trace_is_full(&r->notices)) {
+    for (int i = 0; i < PACKETS_AT_ONCE; i++) {
+        if (notices_trace_is_full(&r->notices))
+            return false;
         ssize_t n = recv(r->sandbox->control, &u, sizeof(u), MSG_DONTWAIT | MSG_TRUNC);
         if (n < 0 && (errno == EAGAIN || errno == EINTR))
-            return;
+            return false;
         /* Told once, before what is still to be read: we wrote to a kernel that was ending. */
         if (n < 0 && errno == ECONNRESET)
             continue;
         if (n <= 0) {
             r->is_control_open = false;
-            return;
+            return false;
         }
         if ((size_t)n < sizeof(u.packet) || (size_t)n > sizeof(u) ||
             u.packet.text_size != (size_t)n - sizeof(u.packet))
@@ -178,4 +183,5 @@ void run_read_control(struct run *r)
         u.packet.text_size = (uint32_t)size;
         on_packet(r, &u.packet, text);
     }
+    return true;
 }

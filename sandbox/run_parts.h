@@ -61,5 +61,5 @@ void run_start_leaving(struct run *r);
 /* Stops this process as Ctrl-Z would. */
 void run_suspend(struct run *r);
 
-/* Takes what there is on the control socket. */
-void run_read_control(struct run *r);
+/* Takes some of what there is on the control socket. Whether there may be more. */
+bool run_read_control(struct run *r);
