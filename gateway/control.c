@@ -115,6 +115,7 @@ static int check_change(const struct policy_document *d, struct policy_error *e)
 static void free_retired(void)
 {
     size_t kept = 0;
+    flows_reap();
     for (size_t i = 0; i < retired_count; i++)
         if (retired[i].last_flow >= flows_oldest())
             retired[kept++] = retired[i];

@@ -134,7 +134,7 @@ void flow_bury(struct flow *f)
     list_append(&buried, &f->link);
 }
 
-static void reap(void)
+void flows_reap(void)
 {
     struct flow *f;
     /* First: a request that was cut off is noted then, and tells of its flow. */
@@ -236,7 +236,7 @@ void flows_end(void)
     {
         flow_close(f);
     }
-    reap();
+    flows_reap();
 }
 
 /* ---- before it is open ---- */
@@ -563,5 +563,5 @@ void flows_step(void)
     }
     sweep_all(now);
     make_room();
-    reap();
+    flows_reap();
 }

@@ -22,6 +22,12 @@ bool flows_close(uint64_t id, bool is_reset, const struct gateway_counts *counts
 /* There is another policy: judges each open flow anew, and cuts those it would not allow. */
 void flows_recheck(void);
 
+/*
+ * Notes what was cut off of flows that ended in this step of the loop, and frees them: only between
+ * the parts of a step. Until then they may refer to the policy that they were let go by.
+ */
+void flows_reap(void);
+
 /* Ids of the flow that is there longest (none: UINT64_MAX), and of the latest one (none: 0). */
 uint64_t flows_oldest(void);
 uint64_t flows_newest(void);

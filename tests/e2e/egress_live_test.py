@@ -597,6 +597,37 @@ class Abuse(Live):
             s.close()
         self.assert_untouched()
 
+    def test_two_policies_at_once(self):
+        """What the first one cuts is noted after the second one came, by the policy that it was let go by."""
+        self.process.stdin.close()
+        self.process.wait()
+        os.environ["TEST_KEY"] = "sk-" + "1" * 40
+        self.addCleanup(os.environ.pop, "TEST_KEY")
+        secrets = {"K": {"source": {"env": "TEST_KEY"}, "env": ["K"], "allow": {"hosts": ["api.good.test"]}}}
+        rest = {"tls": {"extra_ca_pem": [egress_test.NET.root]}, "secrets": secrets}
+        say = self.open(*self.policy(domain("api.good.test", tls="terminate"), **rest))
+        self.expect(self.set(domain("api.good.test", tls="terminate"), domain("git.good.test"), **rest))
+        say("held.append(__import__('ssl').create_default_context().wrap_socket(tcp(look('api.good.test')[0], 443), "
+            "server_hostname='api.good.test'))")
+        say(r"held[0].sendall(('GET /big HTTP/1.1\r\nHost: api.good.test\r\nX-Key: ' + os.environ['K'] + '\r\n\r\n').encode())")
+        self.assertEqual(say("held[0].recv(1000)[:15].decode()"), "HTTP/1.1 200 OK")
+        inspected = json.loads(glovebox("inspect", "--json", self.name).stdout)
+        gateway = inspected["egress"]["gateway_pid"]
+        os.kill(gateway, signal.SIGSTOP)
+        self.addCleanup(os.kill, gateway, signal.SIGCONT)
+        waiting = [self.connect(), self.connect()]
+        for s in waiting:
+            self.send(s, self.packet(), self.memory(self.document(**rest).encode()))
+        for _ in range(2):  # once the second one is answered, those two have been passed on
+            refused = self.connect()
+            self.send(refused, self.packet())
+            self.assertNotEqual(self.answer(refused)[4], 0)
+        os.kill(gateway, signal.SIGCONT)
+        self.assertEqual(sorted(self.answer(s)[3:5] for s in waiting), [(3, 0), (4, 0)])
+        self.assertLess(say("rest(held[0])[0]"), len(BIG))
+        cut = self.decisions("request")
+        self.assertEqual([(d["decision"], d["rule"], d["secrets"], d["status"]) for d in cut], [("allow", "r0", ["K"], 200)])
+
     def test_who_asks_twice_and_who_goes_away(self):
         s = self.connect()
         answers = []
