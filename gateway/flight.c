@@ -159,7 +159,9 @@ static bool ends_with(const struct flight_line *l, const char *word)
 /* Afterwards it may be over. True: a version was found. */
 static bool take_byte(struct flight_line *l, char c)
 {
-    if (l->at == FLIGHT_LINE_WORD) {
+    if (l->at == FLIGHT_LINE_BEFORE && (c == '\r' || c == '\n'))
+        return false;
+    if (l->at <= FLIGHT_LINE_WORD) {
         l->at = is_token_byte(c) ? FLIGHT_LINE_WORD
                 : is_blank(c)    ? FLIGHT_LINE_REST
                                  : FLIGHT_LINE_OVER;

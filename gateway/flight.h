@@ -32,7 +32,7 @@ struct flight {
  * may not say more before it is answered. To some servers any word is a method, though.
  */
 struct flight_line {
-    enum { FLIGHT_LINE_WORD, FLIGHT_LINE_REST, FLIGHT_LINE_OVER } at;
+    enum { FLIGHT_LINE_BEFORE, FLIGHT_LINE_WORD, FLIGHT_LINE_REST, FLIGHT_LINE_OVER } at;
     char last[5];
 };
 

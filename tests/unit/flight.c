@@ -130,6 +130,9 @@ TEST(C5_words_that_no_method_begins_with_are_watched)
         EXPECT_EQ(take_line("hello there\nGET / HTTP/1.1\r\n", size, &passed), FLIGHT_OTHER);
         EXPECT_EQ(take_line("hello\r\nGET / HTTP/1.1\r\n", size, &passed), FLIGHT_OTHER);
         EXPECT_EQ(take_line("hello there", size, &passed), FLIGHT_MORE);
+        /* A server skips empty lines before a request (RFC 9112, 2.2). */
+        EXPECT_EQ(take_line("\r\n\nFROB /x HTTP/1.1\r\n", size, &passed), FLIGHT_HTTP);
+        EXPECT_EQ(take_line("\r\n\r\n", size, &passed), FLIGHT_MORE);
     }
 }
 
