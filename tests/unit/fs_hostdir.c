@@ -4,6 +4,7 @@
 
 #include <fcntl.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 
@@ -344,4 +345,43 @@ TEST(deep_trees_with_few_descriptors)
             fdcache_trim();
     }
     path_put(&b.base);
+}
+
+/* The folder is changed behind our back, between two looks: first sub was in dir, then dir in sub. */
+TEST(places_never_form_a_ring)
+{
+    struct path sub, p;
+    struct stat st;
+    start_with_folder(false);
+    ASSERT_EQ(mkdir("folder/dir/sub", 0755), 0);
+    ASSERT_EQ(walk_path(&fs_user, "m/dir/sub", 0, &sub, NULL), 0);
+    struct walk_base b = fs_user;
+    b.base = sub;
+    EXPECT_EQ(walk_path(&b, "opens-the-directory", 0, &p, NULL), -ENOENT);
+    ASSERT_EQ(rename("folder/dir/sub", "folder/sub"), 0);
+    ASSERT_EQ(rename("folder/dir", "folder/sub/dir"), 0);
+    EXPECT_EQ(walk_path(&b, "dir", 0, &p, NULL), -ENOENT);
+    fdcache_trim();
+    EXPECT_EQ(vfs_stat(sub.dentry->inode, &st), 0);
+    EXPECT_STR(fs_read_file("m/sub/dir/inner"), "inner");
+    EXPECT_EQ(walk_path(&b, "dir", 0, &p, NULL), 0);
+    path_put(&p);
+    path_put(&sub);
+}
+
+TEST(files_that_nobody_opens_hold_no_descriptors)
+{
+    char name[16];
+    struct rlimit few;
+    start_with_folder(false);
+    fdcache_set_limit(16);
+    ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &few), 0);
+    few.rlim_cur = 128;
+    ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &few), 0);
+    for (int i = 0; i < 256; i++) {
+        snprintf(name, sizeof(name), "m/%d", i);
+        ASSERT_EQ(vfs_mknod(&fs_user, name, S_IFREG | 0600, 0), 0);
+    }
+    EXPECT_EQ(fs_write_file("m/new", "made"), 0);
+    EXPECT_TRUE(host_is("folder/new", "made"));
 }

@@ -50,10 +50,12 @@ static inline struct hostnode *hostnode_of(const struct inode *i)
     return i->private;
 }
 
-/* The inode of what st tells of, which was seen as name in dir (NULL: the root). -ENOMEM. */
+/* The inode of what st tells of, which was seen as name in dir (NULL: the root). -ENOMEM, or as
+ * hostnode_set_place(). */
 int hostnode_inode(struct super *s, struct inode *dir, const char *name, const struct stat *st,
                    struct inode **ret);
-/* It is seen as name in dir now. -ENOMEM. */
+/* It is seen as name in dir now. -ENOMEM; -ENOENT: dir is known to be below it, so one of both is
+ * not where it was any more. */
 int hostnode_set_place(struct hostnode *n, struct hostnode *dir, const char *name);
 void hostnode_put(struct hostnode *n);
 
@@ -62,8 +64,10 @@ int hostnode_fd(struct hostnode *n);
 
 /*
  * The descriptor that a file was made with passes to the first open, which may ask for more than
- * the mode of the new file allows (open(2)); else it is closed.
+ * the mode of the new file allows (open(2)); else it is closed, at the latest when the next file is
+ * made: there is never more than one.
  */
+void hostnode_keep_born(struct hostnode *n, int fd);
 int hostnode_take_born(struct hostnode *n);
 void hostnode_close_born(struct hostnode *n);
 

@@ -46,10 +46,26 @@ static bool is_node(const struct hostnode *n, const struct stat *st)
            (n->inode->mode & S_IFMT) == (st->st_mode & S_IFMT);
 }
 
+/*
+ * Whether n is among the directories that lead to dir, as they were seen last. Where others move
+ * directories about, one that is open can still be thought to be in one that is in it by now.
+ */
+static bool leads_to(const struct hostnode *n, const struct hostnode *dir)
+{
+    if (!S_ISDIR(n->inode->mode))
+        return false;
+    while (dir && dir != n)
+        dir = dir->parent;
+    return dir != NULL;
+}
+
 int hostnode_set_place(struct hostnode *n, struct hostnode *dir, const char *name)
 {
     if (n->parent == dir && n->name && strcmp(n->name, name) == 0)
         return 0;
+    /* Nothing is in one that has no place yet. */
+    if (n->name && leads_to(n, dir))
+        return -ENOENT;
     char *copy = strdup(name);
     if (!copy)
         return -ENOMEM;
@@ -148,16 +164,28 @@ static int open_place(struct hostnode *n, int dir)
     return -ENOENT;
 }
 
+static struct hostnode *born_last; /* the only one with a born_fd, or NULL */
+
+void hostnode_keep_born(struct hostnode *n, int fd)
+{
+    if (born_last)
+        hostnode_close_born(born_last);
+    n->born_fd = fd;
+    born_last = n;
+}
+
 int hostnode_take_born(struct hostnode *n)
 {
+    if (born_last == n)
+        born_last = NULL;
     return TAKE_FD(n->born_fd);
 }
 
 void hostnode_close_born(struct hostnode *n)
 {
-    if (n->born_fd >= 0)
-        close(n->born_fd);
-    n->born_fd = -1;
+    int fd = hostnode_take_born(n);
+    if (fd >= 0)
+        close(fd);
 }
 
 static bool is_open(const struct hostnode *n)

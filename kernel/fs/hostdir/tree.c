@@ -119,10 +119,8 @@ static int hostdir_mknod(struct inode *dir, struct dentry *d, mode_t mode, uint6
         return r;
     struct stat st;
     struct hostnode *n = hostnode_of(d->inode);
-    if (fstat(fd, &st) == 0 && st.st_ino == n->ino && st.st_dev == n->dev) {
-        hostnode_close_born(n);
-        n->born_fd = TAKE_FD(fd);
-    }
+    if (fstat(fd, &st) == 0 && st.st_ino == n->ino && st.st_dev == n->dev)
+        hostnode_keep_born(n, TAKE_FD(fd));
     return 0;
 }
 
