@@ -347,7 +347,8 @@ TEST(deep_trees_with_few_descriptors)
     path_put(&b.base);
 }
 
-/* The folder is changed behind our back, between two looks: first sub was in dir, then dir in sub. */
+/* The folder is changed behind our back, between two looks: first sub was in dir, then dir in sub.
+ */
 TEST(places_never_form_a_ring)
 {
     struct path sub, p;
