@@ -13,6 +13,9 @@
 /* Who has more to be sent is not asked for its next question, but at one with less: it may not read
  * and still want to say that its program is to end. */
 #define UNSENT_ASKING_BYTES 65536
+/* How long nobody is let in when there is no descriptor for him, if none of ours is closed before.
+ * Others of the process, or of the machine, may have been in the way. */
+#define REST_NS (50 * NSEC_PER_MSEC)
 
 int64_t execs_now_ns(void)
 {
@@ -301,6 +304,7 @@ static void admit(struct execs *x)
     if (fd < 0 && (errno == EMFILE || errno == ENFILE)) {
         x->is_deaf = epoll_ctl(x->epoll, EPOLL_CTL_DEL, x->listener, NULL) == 0;
         x->has_closed = false;
+        x->deaf_until_ns = execs_in_ns(REST_NS);
     }
     if (fd < 0 || x->client_count >= EXEC_CLIENTS_MAX ||
         setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &size, sizeof(size)) < 0)
@@ -352,7 +356,7 @@ int execs_poll_descriptor(const struct execs *x)
 int64_t execs_deadline(const struct execs *x)
 {
     const struct exec *program;
-    int64_t deadline = 0;
+    int64_t deadline = x->is_deaf ? x->deaf_until_ns : 0;
     list_for_each(program, &x->programs, link)
     {
         if (program->state == EXEC_RUNNING && program->deadline_ns &&
@@ -373,7 +377,7 @@ static void sweep(struct execs *x)
         if (c->source.fd < 0)
             free_client(x, c);
     }
-    if (x->is_deaf && x->has_closed)
+    if (x->is_deaf && (x->has_closed || execs_now_ns() >= x->deaf_until_ns))
         x->is_deaf = epoll_ctl(x->epoll, EPOLL_CTL_ADD, x->listener, &event) < 0;
     list_for_each_safe(program, next, &x->programs, link)
     {

@@ -51,6 +51,7 @@ struct execs {
     bool is_ready;            /* the kernel takes CONTROL_EXEC */
     bool is_deaf;             /* no descriptor is left for who connects */
     bool has_closed;          /* ... since when perhaps one is */
+    int64_t deaf_until_ns;    /* ... at the latest, CLOCK_MONOTONIC */
     uint64_t delivered_bytes; /* to all who are attached */
     struct journal journal;
     bool is_over;        /* nothing more is written */
