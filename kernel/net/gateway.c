@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* host calls: sendto recvmsg */
+/* host calls: sendto recvmsg shutdown */
 #include "kernel/net/gateway.h"
 
 #include "kernel/core/kernel.h"
@@ -175,9 +175,14 @@ static void send_close(struct gateway_message *m)
 {
     if (!hostfd_is_open(watch.fd))
         return;
-    /* A flow that the gateway believes open for ever must not be. */
-    if (send_message(m) < 0)
-        end_channel("could not be told of a connection's end, for want of memory");
+    if (send_message(m) == 0)
+        return;
+    /*
+     * A flow that the gateway believes open for ever must not be. Who ends one is at work on it:
+     * both readers find the channel's end later.
+     */
+    kernel_log("egress: no memory to tell the gateway of a connection's end");
+    shutdown(watch.fd.n, SHUT_RDWR);
 }
 
 void gateway_close(uint64_t id, bool is_reset)
