@@ -30,7 +30,8 @@
 #define H2_SERVER_WINDOW_ALL (1024 * 1024)
 
 /* In a second, of either side: frames that bring nothing on (PING, SETTINGS, PRIORITY, empty DATA,
- * WINDOW_UPDATE beyond H2_UPDATES_PER_DATA, ...), and streams that are reset by who opened them. */
+ * WINDOW_UPDATE beyond H2_UPDATES_PER_DATA, ...), and streams that are reset by who opened them, or
+ * for what that did. */
 #define H2_IDLE_FRAMES_MAX  500
 #define H2_RESETS_MAX       100
 #define H2_UPDATES_PER_DATA 4 /* for each frame DATA that was sent */

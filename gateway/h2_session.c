@@ -4,9 +4,10 @@
  * it calls. Its own checks of messages stay on (RFC 9113, 8): what is malformed resets a stream.
  *
  * Against floods, which cost who sends them nothing: frames that bring nothing on and streams that
- * are reset as soon as they are opened (CVE-2023-44487) are counted; CONTINUATION has nghttp2's
- * limit (CVE-2024-28182), answers to PING and SETTINGS that nobody reads have one too, and nothing
- * is read while what is said to that side waits.
+ * are reset as soon as they are opened (CVE-2023-44487), or have to be for what is wrong with them
+ * (CVE-2025-8671), are counted; CONTINUATION has nghttp2's limit (CVE-2024-28182), answers to PING
+ * and SETTINGS that nobody reads have one too, and nothing is read while what is said to that side
+ * waits.
  */
 #include "gateway/h2_parts.h"
 
@@ -58,6 +59,13 @@ static void refuse_flood(struct h2_side *side)
         return;
     h2_note(side->h2, "limit:http2_flood");
     h2_session_refuse(side, NGHTTP2_ENHANCE_YOUR_CALM);
+}
+
+/* A stream that the program has opened, and ended before its time. */
+static void count_reset(struct h2_side *side)
+{
+    if (!rate_take(&side->resets, H2_RESETS_MAX))
+        refuse_flood(side);
 }
 
 /* Whether the frame brings nothing on by itself. */
@@ -192,8 +200,8 @@ static int on_frame(nghttp2_session *session, const nghttp2_frame *frame, void *
     case NGHTTP2_RST_STREAM:
         if (s)
             h2_half_of(s, side)->was_reset = true;
-        if (side->is_guest && !rate_take(&side->resets, H2_RESETS_MAX))
-            refuse_flood(side);
+        if (side->is_guest)
+            count_reset(side);
         break;
     default:
         break;
@@ -213,6 +221,12 @@ static int on_content(nghttp2_session *session, uint8_t flags, int32_t id, const
     return 0;
 }
 
+/* By nghttp2, as the program has done on it what is not allowed. */
+static bool is_reset_for_it(const struct h2_half *guest, uint32_t code)
+{
+    return code != NGHTTP2_NO_ERROR && !guest->is_reset && !guest->was_reset;
+}
+
 static int on_stream_close(nghttp2_session *session, int32_t id, uint32_t code, void *context)
 {
     struct h2_side *side = context;
@@ -220,6 +234,8 @@ static int on_stream_close(nghttp2_session *session, int32_t id, uint32_t code, 
     if (!s)
         return 0;
     nghttp2_session_set_stream_user_data(session, id, NULL);
+    if (side->is_guest && is_reset_for_it(&s->guest, code))
+        count_reset(side);
     h2_stream_closed(s, side, code);
     return 0;
 }

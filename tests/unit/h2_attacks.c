@@ -213,6 +213,22 @@ TEST(H3_streams_that_are_reset_at_once)
     expect_calm();
 }
 
+/* For what is wrong with them (CVE-2025-8671): each has gone on to the server before. */
+TEST(H3_streams_that_have_to_be_reset)
+{
+    begin(POLICY, NULL);
+    server.answer = NULL;
+    for (int n = 0; n < 2 * H2_RESETS_MAX && !count(&guest, "goaway"); n++) {
+        int32_t id = ask_open(":method: POST\n:scheme: https\n:authority: api.good.test\n:path: /\n"
+                              "content-length: 3\n");
+        run();
+        say_content(&guest, id, "hello");
+        run();
+    }
+    EXPECT_TRUE(count(&server, ":path") <= H2_RESETS_MAX + 1);
+    expect_calm();
+}
+
 /* In a head that never ends. */
 TEST(H3_continuation)
 {
