@@ -351,6 +351,26 @@ TEST(shared_writable_maps_are_charged_for_the_whole_size)
     EXPECT_EQ(fs_budget.used_bytes, 0);
 }
 
+/* What is charged for its size has no pages to note, so that nothing grows by a reservation. */
+TEST(shared_writable_maps_reserve_nothing_past_the_size)
+{
+    struct hostfd fd;
+    struct content *c = start();
+    fs_budget.max_bytes = fs_budget.used_bytes + 100 * PAGE;
+    EXPECT_EQ(fill(c, 'a', PAGE, 0), PAGE);
+    ASSERT_EQ(content_map(c, true, &fd), 0);
+    EXPECT_EQ(content_fallocate(c, FALLOC_FL_KEEP_SIZE, 0, CONTENT_SIZE_MAX), 0);
+    EXPECT_LE(c->pages.count, 1);
+    EXPECT_EQ(content_fallocate(c, 0, 0, CONTENT_SIZE_MAX), -ENOSPC);
+    EXPECT_LE(c->pages.count, 1);
+    EXPECT_EQ(account.used_bytes, PAGE);
+    EXPECT_EQ(content_fallocate(c, 0, 0, 100 * PAGE), 0);
+    EXPECT_EQ(account.used_bytes, 100 * PAGE);
+    content_unmap(c, true);
+    content_free(c);
+    EXPECT_EQ(fs_budget.used_bytes, 0);
+}
+
 TEST(few_descriptors_are_enough_for_many_contents)
 {
     enum { COUNT = 100 };

@@ -56,20 +56,23 @@ static void refund(struct content *c, uint64_t bytes)
     c->charged_bytes -= bytes;
 }
 
-/* Charges for the pages of [from, to) that hold nothing yet. */
+/*
+ * Charges for the pages of [from, to) that hold nothing yet. Of a shared content no pages are noted
+ * any more: nothing would bound their number but the largest size.
+ */
 static int reserve(struct content *c, off_t from, off_t to)
 {
     uint64_t first = page_of(from), end = page_up(to);
-    uint64_t missing = pageset_count_missing(&c->pages, first, end);
+    uint64_t missing = c->shared ? 0 : pageset_count_missing(&c->pages, first, end);
     if (missing == 0)
         return 0;
     uint64_t before = c->pages.count;
-    uint64_t wanted = c->shared ? 0 : missing * PAGE_BYTES;
+    uint64_t wanted = missing * PAGE_BYTES;
     int r = charge(c, wanted);
     if (r < 0)
         return r;
     r = pageset_add(&c->pages, first, end);
-    if (r < 0 && !c->shared)
+    if (r < 0)
         refund(c, wanted - (c->pages.count - before) * PAGE_BYTES);
     return r;
 }
