@@ -245,12 +245,24 @@ static const char *password_for(const struct policy_upstream *proxy, size_t *ret
     return NULL;
 }
 
+/* What is too long for SOCKS5 is so for both: the first part of it would be another password. */
+static bool can_be_told(const char *password, size_t size)
+{
+    return !password || (size <= TUNNEL_PASSWORD_MAX_BYTES && !memchr(password, '\0', size));
+}
+
 static void ask_proxy(struct attempt *a)
 {
     struct flow *f = a->flow;
     const struct policy_upstream *proxy = gateway.document->upstream;
     size_t size;
     const char *password = password_for(proxy, &size);
+    if (!can_be_told(password, size)) {
+        f->dial.trouble = "the proxy's password is longer than 255 bytes, or no text";
+        end_attempt(a);
+        go_on(f, ENETUNREACH);
+        return;
+    }
     a->tunnel =
         tunnel_new(proxy, password, size, &f->dial.candidates[a->candidate], f->evidence.port);
     a->watch.ready = on_proxy_ready;

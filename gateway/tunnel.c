@@ -219,7 +219,7 @@ struct tunnel *tunnel_new(const struct policy_upstream *proxy, const char *passw
     t->port = port;
     t->out = BUF_INIT(REQUEST_MAX);
     if (password)
-        memcpy(t->password, password, MIN(size, (size_t)TUNNEL_PASSWORD_MAX_BYTES));
+        memcpy(t->password, password, size);
     http_response_init(&t->http, &limits);
     http_response_expect(&t->http, "CONNECT", false);
     if (proxy->type == POLICY_UPSTREAM_SOCKS5)

@@ -15,8 +15,8 @@ struct tunnel;
 #define TUNNEL_PASSWORD_MAX_BYTES 255 /* RFC 1929, 2 */
 
 /*
- * To an address and port by way of a proxy that is connected. password: size bytes, copied; NULL:
- * none. NULL: no memory.
+ * To an address and port by way of a proxy that is connected. password: text of size bytes, no
+ * more than TUNNEL_PASSWORD_MAX_BYTES, copied; NULL: none. NULL: no memory.
  */
 struct tunnel *tunnel_new(const struct policy_upstream *proxy, const char *password, size_t size,
                           const struct in6_addr *to, uint16_t port);

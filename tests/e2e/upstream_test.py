@@ -46,6 +46,15 @@ class Upstream(inspect_test.Inspect):
                 with open(self.log, encoding="utf-8") as f:
                     self.assertNotIn(PASSWORD, f.read())
 
+    def test_a_password_that_none_can_be_told(self):
+        """Not the first part of it instead."""
+        for port, kind in ((1081, "socks5"), (3129, "http")):
+            with self.subTest(kind):
+                options = self.with_password(port, kind)
+                os.environ["TEST_PROXY"] = PASSWORD * 20
+                self.assertEqual(self.python("by_name('api.good.test')", *options), "ENETUNREACH")
+                self.assertIn("longer than 255 bytes", self.errors)
+
     def test_k1_it_fails_closed(self):
         for port, kind, words in ((1081, "socks5", "other credentials"), (3129, "http", "other credentials"),
                                   (1082, "socks5", "does not speak SOCKS5"), (1082, "http", "no HTTP"),
