@@ -211,34 +211,65 @@ static void send_window_size(struct run *r)
     sandbox_send(r->sandbox, CONTROL_WINDOW_SIZE, (int32_t)(rows << 16 | (columns & 0xffff)));
 }
 
+/* When the sandbox's time is up; 0: never. */
+static int64_t end_of_time(const struct run *r)
+{
+    return earlier(r->timeout_ns, r->lifetime_ns);
+}
+
+/* In the background who changes the terminal is stopped: not when there is an end to be made. */
+static bool may_take_terminal(const struct run *r)
+{
+    int64_t until = end_of_time(r);
+    bool has_to_end = r->is_ended_by_us || (until && now_ns() >= until);
+    return !has_to_end || !terminal_is_in_background(r->io->input);
+}
+
 static void resume(struct run *r)
 {
     r->suspend_ns = 0;
-    if (r->spec->tty) {
+    if (r->spec->tty && may_take_terminal(r)) {
         terminal_enter_raw(r->io->input);
         send_window_size(r);
     }
     sandbox_send(r->sandbox, CONTROL_SIGNAL, SIGCONT);
 }
 
+/* Comes when the clock has something to end. */
+static void set_alarm(const struct run *r, timer_t alarm)
+{
+    int64_t until = earlier(r->deadline_ns, end_of_time(r));
+    const struct itimerspec when = {
+        .it_value = {.tv_sec = until / NSEC_PER_SEC, .tv_nsec = until % NSEC_PER_SEC}};
+    timer_settime(alarm, TIMER_ABSTIME, &when, NULL);
+}
+
 /*
  * Stops this process as Ctrl-Z would, so that the caller's shell takes over, until somebody
- * continues it. In raw mode the terminal has told nobody else of our process group, so that we do.
- * Without a shell that does job control the host ignores the signal, and the program goes on at
- * once instead of hanging.
+ * continues it, or the sandbox's time is up: a program that stops must not stop the clock of those
+ * that it leaves running. In raw mode the terminal has told nobody else of our process group, so
+ * that we do. Without a shell that does job control the host ignores the signal, and the program
+ * goes on at once instead of hanging.
  */
 void run_suspend(struct run *r)
 {
+    struct sigevent event = {.sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGCONT};
     sigset_t stop;
+    timer_t alarm;
     terminal_restore();
     sigemptyset(&stop);
     sigaddset(&stop, SIGTSTP);
-    if (r->spec->tty)
-        kill(0, SIGTSTP);
-    else
-        raise(SIGTSTP);
-    sigprocmask(SIG_UNBLOCK, &stop, NULL);
-    sigprocmask(SIG_BLOCK, &stop, NULL);
+    if (timer_create(CLOCK_MONOTONIC, &event, &alarm) == 0) {
+        if (r->spec->tty)
+            kill(0, SIGTSTP);
+        else
+            raise(SIGTSTP);
+        /* Not earlier: a SIGCONT that came before would be forgotten with that. */
+        set_alarm(r, alarm);
+        sigprocmask(SIG_UNBLOCK, &stop, NULL);
+        sigprocmask(SIG_BLOCK, &stop, NULL);
+        timer_delete(alarm);
+    }
     resume(r);
 }
 
@@ -420,8 +451,7 @@ static void wait_for_events(struct run *r, struct pollfd *p)
     struct timespec ts, *timeout = NULL;
     bool soon = fill_poll_list(r, p);
     int64_t now = now_ns();
-    int64_t until =
-        earlier(earlier(r->deadline_ns, r->suspend_ns), earlier(r->timeout_ns, r->lifetime_ns));
+    int64_t until = earlier(earlier(r->deadline_ns, r->suspend_ns), end_of_time(r));
     until = earlier(until, earlier(execs_deadline(&r->execs), ports_deadline(&r->ports)));
     if (soon)
         until = earlier(until, now + BACKGROUND_CHECK_MS * NSEC_PER_MSEC);

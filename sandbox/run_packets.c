@@ -139,7 +139,8 @@ static void on_packet(struct run *r, const struct control_packet *p, const char 
             note_over(r, p);
         break;
     case CONTROL_STOPPED:
-        if (r->spec->tty || (r->suspend_ns && p->value == SIGTSTP))
+        /* What is to end does not keep us from ending it. */
+        if (r->state == RUNNING && (r->spec->tty || (r->suspend_ns && p->value == SIGTSTP)))
             run_suspend(r);
         break;
     default:

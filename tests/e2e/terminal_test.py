@@ -98,6 +98,18 @@ class Terminals(Tty):
         t.write(b"\x04")
         self.assertEqual(t.wait(), 0)
 
+    def test_a_program_that_stops_does_not_stop_the_clock(self):
+        t = self.open("-t", "--timeout", "3", "--grace", "0", "--", "sh", "-c", "sleep 1000 & kill -STOP $$")
+        self.assertEqual(t.wait(seconds=60), 124)
+        self.assertEqual(t.attributes(), t.attributes_before)
+
+    def test_a_program_that_stops_is_ended(self):
+        t = self.open("-t", "--grace", "200ms", "--", "sh", "-c",
+                      "trap 'kill -STOP $$' TERM; echo ready; while :; do sleep 0.05; done")
+        self.assertTrue(t.expect(b"ready\r\n"), t.output)
+        os.kill(t.pid, signal.SIGTERM)
+        self.assertEqual(t.wait(seconds=60), 143)
+
     def test_bytes_pass_as_they_are(self):
         t = self.open("-it", "--", "sh", "-c", "stty raw -echo; echo ready; head -c 256 | od -An -tu1 -v")
         self.assertTrue(t.expect(b"ready\n"), t.output)
