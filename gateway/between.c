@@ -408,7 +408,7 @@ static void settle(struct between *b, bool has_more)
 static void count_held(struct between *b)
 {
     all_held_bytes -= b->held_bytes;
-    b->held_bytes = b->to_guest.capacity + b->to_peer.capacity + b->flight.bytes.capacity +
+    b->held_bytes = b->to_guest.capacity + b->to_peer.capacity + flight_held_bytes(&b->flight) +
                     (b->relay ? relay_held_bytes(b->relay) : 0);
     all_held_bytes += b->held_bytes;
 }

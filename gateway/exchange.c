@@ -111,9 +111,22 @@ struct buf *exchange_to_server(struct exchange *x)
 
 /* ---- memory ---- */
 
+/* Of a wire they are its own to count. */
+static size_t held_by_heads(const struct exchange *x)
+{
+    return x->setup.wire ? 0 : x->request.lines.text.capacity + x->response.lines.text.capacity;
+}
+
 size_t exchange_held_bytes(const struct exchange *x)
 {
-    return x->to_guest.capacity + x->to_server.capacity + x->signing.held.capacity;
+    return x->to_guest.capacity + x->to_server.capacity + x->signing.held.capacity +
+           held_by_heads(x) + (x->flight ? flight_held_bytes(x->flight) : 0);
+}
+
+static void let_go_of_lines(struct http_lines *l)
+{
+    if (l->text.size == 0 && !l->text.failed)
+        buf_done(&l->text);
 }
 
 void exchange_let_go(struct exchange *x)
@@ -122,6 +135,8 @@ void exchange_let_go(struct exchange *x)
         buf_done(&x->to_guest);
     if (x->to_server.size == 0)
         secret_wipe_buf(&x->to_server);
+    let_go_of_lines(&x->request.lines);
+    let_go_of_lines(&x->response.lines);
 }
 
 /* ---- ends ---- */

@@ -15,6 +15,11 @@ void flight_done(struct flight *f)
     buf_done(&f->bytes);
 }
 
+size_t flight_held_bytes(const struct flight *f)
+{
+    return f->bytes.capacity + f->hello.message.capacity;
+}
+
 /* ---- HTTP ---- */
 
 static const char *const methods[] =

@@ -39,6 +39,9 @@ struct flight_line {
 void flight_init(struct flight *f);
 void flight_done(struct flight *f);
 
+/* The memory of what it keeps. */
+size_t flight_held_bytes(const struct flight *f);
+
 /* Takes all of data, whatever comes out. */
 enum flight_kind flight_take(struct flight *f, const void *data, size_t size);
 

@@ -195,6 +195,37 @@ TEST(H1_no_more_is_taken_than_can_be_sent)
     policy_free(gateway.policy);
 }
 
+/* While it waits for its end, or its answer, and no longer. */
+TEST(H2_a_head_is_memory_that_is_held)
+{
+    char value[8001];
+    struct policy_error e;
+    static const char document[] = "{\"version\":1,\"rules\":[{\"id\":\"api\",\"action\":\"allow\","
+                                   "\"to\":{\"domain\":[\"api.good.test\"]}}]}";
+    memset(value, 'v', sizeof(value));
+    value[8000] = '\0';
+    gateway.policy = policy_parse(document, strlen(document), &e);
+    gateway.document = policy_get_document(gateway.policy);
+    struct policy_flow flow = hand_flow();
+    struct exchange *x = begin(&flow);
+    EXPECT_EQ(exchange_held_bytes(x), 0);
+    guest(x, "GET / HTTP/1.1\r\nHost: api.good.test\r\nX-A: ");
+    guest(x, value);
+    exchange_let_go(x);
+    EXPECT_TRUE(exchange_held_bytes(x) >= 8000);
+    guest(x, "\r\n\r\n");
+    buf_reset(exchange_to_server(x));
+    exchange_let_go(x);
+    EXPECT_TRUE(exchange_held_bytes(x) >= 8000);
+    static const char answer[] = "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n";
+    EXPECT_EQ(exchange_from_server(x, answer, strlen(answer)), strlen(answer));
+    buf_reset(exchange_to_guest(x));
+    exchange_let_go(x);
+    EXPECT_TRUE(exchange_held_bytes(x) < 1000);
+    exchange_free(x);
+    policy_free(gateway.policy);
+}
+
 TEST(H2_heads_have_limits)
 {
     static char text[200000];
