@@ -26,7 +26,18 @@ struct retired {
     uint64_t last_flow; /* that it was in force for */
 };
 
+/*
+ * An answer that the starter left no room for: it goes before any further line, and until then no
+ * other policy is taken.
+ */
+struct unsent {
+    bool is_there;
+    struct update_packet packet;
+    char text[sizeof(((struct policy_error *)NULL)->text)];
+};
+
 static bool is_open;
+static struct unsent unsent;
 static struct buf in_force; /* the text of the policy */
 static struct retired retired[RETIRED_MAX];
 static size_t retired_count;
@@ -51,7 +62,8 @@ bool control_is_open(void)
     return is_open;
 }
 
-static bool send_message(const struct update_packet *p, const char *text)
+/* 0; or negative errno, -EAGAIN: there is no room now. */
+static int send_message(const struct update_packet *p, const char *text)
 {
     struct iovec parts[] = {{(void *)p, sizeof(*p)}, {(void *)text, p->text_size}};
     struct msghdr h = {.msg_iov = parts, .msg_iovlen = p->text_size ? 2 : 1};
@@ -59,26 +71,36 @@ static bool send_message(const struct update_packet *p, const char *text)
     do
         n = sendmsg(GATEWAY_CONTROL_FD, &h, MSG_NOSIGNAL | MSG_DONTWAIT);
     while (n < 0 && errno == EINTR);
-    return n >= 0;
+    return n < 0 ? -errno : 0;
+}
+
+/* False: it still has to wait. */
+static bool send_unsent(void)
+{
+    if (unsent.is_there)
+        unsent.is_there = send_message(&unsent.packet, unsent.text) == -EAGAIN;
+    return !unsent.is_there;
 }
 
 bool control_send_line(const char *text, size_t size)
 {
     const struct update_packet p = {
         .version = UPDATE_VERSION, .type = UPDATE_LINE, .text_size = (uint32_t)size};
-    return size <= UPDATE_TEXT_MAX && send_message(&p, text);
+    return size <= UPDATE_TEXT_MAX && send_unsent() && send_message(&p, text) == 0;
 }
 
 /* The answer to p. r: 0 or negative errno, with the reason. */
 static void say_done(const struct update_packet *p, int r, const char *why)
 {
-    const struct update_packet done = {.version = UPDATE_VERSION,
-                                       .type = UPDATE_DONE,
-                                       .number = p->number,
-                                       .generation = gateway.generation,
-                                       .error = -r,
-                                       .text_size = (uint32_t)strlen(why)};
-    send_message(&done, why);
+    unsent.is_there = true;
+    snprintf(unsent.text, sizeof(unsent.text), "%s", why);
+    unsent.packet = (struct update_packet){.version = UPDATE_VERSION,
+                                           .type = UPDATE_DONE,
+                                           .number = p->number,
+                                           .generation = gateway.generation,
+                                           .error = -r,
+                                           .text_size = (uint32_t)strlen(unsent.text)};
+    send_unsent();
 }
 
 /* ---- a new policy ---- */
@@ -284,13 +306,13 @@ size_t control_fill_poll(struct pollfd p[CONTROL_SOCKETS_MAX])
 {
     if (!is_open)
         return 0;
-    p[0] = (struct pollfd){.fd = GATEWAY_CONTROL_FD, .events = POLLIN};
+    p[0] = (struct pollfd){.fd = GATEWAY_CONTROL_FD, .events = unsent.is_there ? POLLOUT : POLLIN};
     return 1;
 }
 
 void control_step(const struct pollfd *p, size_t count)
 {
     if (count == 1 && p[0].revents)
-        while (read_one())
+        while (send_unsent() && read_one())
             ;
 }

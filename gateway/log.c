@@ -159,6 +159,8 @@ void log_update(const char *refusal)
 void log_end(void)
 {
     write_folded();
+    if (control_is_open())
+        tell_lost();
 }
 
 static void set_request(json_t *o, const struct exchange_record *r)

@@ -503,6 +503,13 @@ class Abuse(Live):
         data = s.recv(9000)
         return UPDATE.unpack(data[:UPDATE.size]) if data else None
 
+    def assert_passed_on(self):
+        """Once the second of these is answered, what came before the first has been read."""
+        for _ in range(2):
+            refused = self.connect()
+            self.send(refused, self.packet())
+            self.assertNotEqual(self.answer(refused)[4], 0)
+
     def assert_untouched(self):
         self.assertEqual(self.say("[by_name('api.good.test'), by_name('evil.test')]"), ["ok", "NONAME"])
 
@@ -618,15 +625,41 @@ class Abuse(Live):
         waiting = [self.connect(), self.connect()]
         for s in waiting:
             self.send(s, self.packet(), self.memory(self.document(**rest).encode()))
-        for _ in range(2):  # once the second one is answered, those two have been passed on
-            refused = self.connect()
-            self.send(refused, self.packet())
-            self.assertNotEqual(self.answer(refused)[4], 0)
+        self.assert_passed_on()
         os.kill(gateway, signal.SIGCONT)
         self.assertEqual(sorted(self.answer(s)[3:5] for s in waiting), [(3, 0), (4, 0)])
         self.assertLess(say("rest(held[0])[0]"), len(BIG))
         cut = self.decisions("request")
         self.assertEqual([(d["decision"], d["rule"], d["secrets"], d["status"]) for d in cut], [("allow", "r0", ["K"], 200)])
+
+    def test_an_answer_that_there_is_no_room_for(self):
+        """Who cuts many flows at once has more to say of them than the starter reads: the answer still comes."""
+        self.process.stdin.close()
+        self.process.wait()
+        many = 3000
+        say = self.open(*self.policy(domain("api.good.test"), cidr(f"{GOOD}/32", proto=["udp"]),
+                                     dns={"max_qps": 100000}, limits={"max_flows": 4096, "max_udp_peers": 4096,
+                                                                      "max_new_per_s": 100000}))
+        # So many can be asked for at once; what is asked for behind them is answered behind them.
+        say("held.append(socket.socket(socket.AF_INET, socket.SOCK_DGRAM)) or [(held[0].sendto(b'x', "
+            f"('{GOOD}', 10000 + i)), i % 50 or look('api.good.test')) for i in range({many})] and 1")
+        say("look('api.good.test')")
+        gateway = json.loads(glovebox("inspect", "--json", self.name).stdout)["egress"]["gateway_pid"]
+        os.kill(gateway, signal.SIGSTOP)
+        self.addCleanup(lambda: os.path.exists(f"/proc/{gateway}") and os.kill(gateway, signal.SIGCONT))
+        s = self.connect()
+        self.send(s, self.packet(), self.memory(self.document().encode()))
+        self.assert_passed_on()
+        self.process.send_signal(signal.SIGSTOP)
+        self.addCleanup(self.process.send_signal, signal.SIGCONT)
+        os.kill(gateway, signal.SIGCONT)
+        self.assertTrue(wait_until(lambda: self.decisions("update")))
+        self.process.send_signal(signal.SIGCONT)
+        self.assertEqual(self.answer(s)[3:5], (2, 0))
+        self.assertEqual(len(self.decisions("close")), many)
+        self.process.stdin.close()
+        self.process.wait()
+        self.assertEqual([d["event"] for d in record(self.name)][-1], "lost")
 
     def test_who_asks_twice_and_who_goes_away(self):
         s = self.connect()
