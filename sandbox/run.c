@@ -217,12 +217,16 @@ static int64_t end_of_time(const struct run *r)
     return earlier(r->timeout_ns, r->lifetime_ns);
 }
 
+static bool is_time_up(const struct run *r)
+{
+    int64_t until = end_of_time(r);
+    return until && now_ns() >= until;
+}
+
 /* In the background who changes the terminal is stopped: not when there is an end to be made. */
 static bool may_take_terminal(const struct run *r)
 {
-    int64_t until = end_of_time(r);
-    bool has_to_end = r->is_ended_by_us || (until && now_ns() >= until);
-    return !has_to_end || !terminal_is_in_background(r->io->input);
+    return !(r->is_ended_by_us || is_time_up(r)) || !terminal_is_in_background(r->io->input);
 }
 
 static void resume(struct run *r)
@@ -232,7 +236,9 @@ static void resume(struct run *r)
         terminal_enter_raw(r->io->input);
         send_window_size(r);
     }
-    sandbox_send(r->sandbox, CONTROL_SIGNAL, SIGCONT);
+    /* Else it goes on with what ends it. */
+    if (!is_time_up(r))
+        sandbox_send(r->sandbox, CONTROL_SIGNAL, SIGCONT);
 }
 
 /* Comes when the clock has something to end. */
