@@ -331,11 +331,14 @@ void h2_expire(struct h2 *h)
     }
     if (head_deadline_ns(&h->server) <= now)
         lose_server(h, "limit:header_timeout", "the head of its response did not come in time");
+    /* Said once, however long that takes to be read. */
     if (head_deadline_ns(&h->guest) <= now) {
         h2_note(h, "limit:header_timeout");
         h2_session_refuse(&h->guest, NGHTTP2_ENHANCE_YOUR_CALM);
+        h->guest.head_since_ns = 0;
     } else if (idle_deadline_ns(h) <= now) {
         h2_session_refuse(&h->guest, NGHTTP2_NO_ERROR);
+        h->active_ns = now;
     }
     go_on(h);
 }

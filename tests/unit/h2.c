@@ -565,6 +565,58 @@ TEST(H1_a_head_that_is_refused)
     finish();
 }
 
+/* Its end waits behind what the program does not read: once is often enough to say it. */
+TEST(H1_a_head_that_does_not_end_of_who_reads_nothing)
+{
+    begin(POLICY, NULL);
+    server.answer = NULL;
+    server.content_size = 200000;
+    int32_t id = ask(GET, NULL, NULL);
+    run();
+    frame(&guest, NGHTTP2_HEADERS, 0, 3, "\x82", 1);
+    run();
+    guest.is_deaf = true;
+    reply(id, ":status: 200\n", NULL, NULL);
+    run();
+    EXPECT_TRUE(h2_to_guest(h2)->size >= EXCHANGE_OUT_BYTES);
+    now_ns = h2_deadline_ns(h2);
+    h2_expire(h2);
+    run();
+    EXPECT_HAS(records, "limit:header_timeout");
+    EXPECT_TRUE(h2_deadline_ns(h2) > now_ns);
+    guest.is_deaf = false;
+    run();
+    EXPECT_HEARD(guest, "goaway 11\n");
+    finish();
+}
+
+TEST(H4_a_connection_that_does_nothing_and_reads_nothing)
+{
+    char head[4000] = ":status: 204\nx-a: ";
+    memset(head + strlen(head), 'v', 3000);
+    begin(POLICY, NULL);
+    server.answer = NULL;
+    server.content_size = EXCHANGE_OUT_BYTES - 1500;
+    int32_t first = ask(GET, NULL, NULL), last = ask(GET, NULL, NULL);
+    run();
+    guest.is_deaf = true;
+    reply(first, ":status: 200\n", NULL, NULL);
+    run();
+    server.content_size = 0;
+    reply(last, head, NULL, NULL);
+    run();
+    EXPECT_TRUE(h2_to_guest(h2)->size >= EXCHANGE_OUT_BYTES);
+    now_ns = h2_deadline_ns(h2);
+    h2_expire(h2);
+    run();
+    EXPECT_TRUE(h2_deadline_ns(h2) > now_ns);
+    guest.is_deaf = false;
+    run();
+    EXPECT_HEARD(guest, "goaway 0\n");
+    EXPECT_EQ(h2_guest_end(h2), EXCHANGE_CLOSE);
+    finish();
+}
+
 TEST(H1_a_servers_head_that_does_not_end)
 {
     begin(POLICY, NULL);
