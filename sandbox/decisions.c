@@ -121,14 +121,6 @@ static json_t *new_object(const struct decisions *d, const char *event)
                      "decision", "deny");
 }
 
-void decisions_add_folded(struct decisions *d, uint64_t count)
-{
-    json_t *o = new_object(d, "folded");
-    if (o)
-        json_object_set_new(o, "count", json_integer((json_int_t)count));
-    add_object(d, o);
-}
-
 /* Whether one more is written; those that are not are told as a number. */
 static bool take_rate(struct decisions *d)
 {
@@ -137,25 +129,38 @@ static bool take_rate(struct decisions *d)
         d->second = second;
         d->denied_count = 0;
     }
-    if (d->denied_count++ < DECISIONS_DENIED_PER_S)
-        return true;
-    d->folded++;
-    return false;
+    return d->denied_count++ < DECISIONS_DENIED_PER_S;
+}
+
+static void fold(struct decisions *d, uint64_t count)
+{
+    d->folded = MIN(d->folded, (uint64_t)INT64_MAX - count) + count;
 }
 
 static void tell_folded(struct decisions *d)
 {
-    if (d->folded)
-        decisions_add_folded(d, d->folded);
+    json_t *o = d->folded ? new_object(d, "folded") : NULL;
+    if (o)
+        json_object_set_new(o, "count", json_integer((json_int_t)d->folded));
+    add_object(d, o);
     d->folded = 0;
+}
+
+void decisions_add_folded(struct decisions *d, uint32_t count)
+{
+    fold(d, count);
+    if (take_rate(d))
+        tell_folded(d);
 }
 
 void decisions_add_denied(struct decisions *d, unsigned protocol, uint16_t port, const char *what,
                           size_t size)
 {
     char shown[512], words[640], at[16] = "";
-    if (!take_rate(d))
+    if (!take_rate(d)) {
+        fold(d, 1);
         return;
+    }
     tell_folded(d);
     text_line(what, size, shown, sizeof(shown));
     bool is_v6 = protocol && strchr(shown, ':');

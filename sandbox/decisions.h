@@ -57,7 +57,7 @@ void decisions_add_denied(struct decisions *d, unsigned protocol, uint16_t port,
                           size_t size);
 
 /* So many of those were not told. */
-void decisions_add_folded(struct decisions *d, uint64_t count);
+void decisions_add_folded(struct decisions *d, uint32_t count);
 
 /* The sandbox has ended; the record stays. */
 void decisions_close(struct decisions *d);

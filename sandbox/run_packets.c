@@ -73,7 +73,7 @@ static void note_denied(struct run *r, const struct control_packet *p, const cha
     if (p->text_size)
         decisions_add_denied(&r->decisions, p->reason, (uint16_t)p->value, text, p->text_size);
     else if (p->value > 0)
-        decisions_add_folded(&r->decisions, (uint64_t)p->value);
+        decisions_add_folded(&r->decisions, (uint32_t)p->value);
 }
 
 static void note_ready(struct run *r)

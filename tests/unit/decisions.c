@@ -131,6 +131,25 @@ TEST(a_flood_is_counted)
     EXPECT_GE(folded, 1);
 }
 
+TEST(numbers_do_not_flood_it_either)
+{
+    const uint64_t many = 50 * DECISIONS_DENIED_PER_S;
+    struct registry r = own_registry("one");
+    struct decisions d;
+    uint64_t folded = 0, lines = 0;
+    ASSERT_EQ(decisions_open(&d, &r, &error), 0);
+    for (uint64_t i = 0; i < many; i++)
+        decisions_add_folded(&d, 2);
+    decisions_close(&d);
+    for (char *line = strtok(read_file(&d), "\n"); line; line = strtok(NULL, "\n")) {
+        const char *count = strstr(line, "\"count\":");
+        folded += count ? strtoull(count + 8, NULL, 10) : 0;
+        lines++;
+    }
+    EXPECT_EQ(folded, 2 * many);
+    EXPECT_LT(lines, many);
+}
+
 static void leave_old(int i)
 {
     char path[64];
