@@ -78,7 +78,7 @@ static void leave_out(struct copy_reader *r, const char *name, const char *reaso
     if (r->left_out++ >= COPY_LINES_MAX)
         return;
     buf_append(&path, r->path.data ? r->path.data : "", r->path.size);
-    buf_append_str(&path, *name ? name : r->title);
+    buf_append_str(&path, *name || r->path.size > 0 ? name : r->title);
     text_line(path.data ? path.data : "", path.size, shown, sizeof(shown));
     snprintf(line, sizeof(line), "%s: left out: %s", shown, reason);
     r->say(line);
@@ -184,10 +184,15 @@ static int take_directory(struct copy_reader *r, struct record *record, struct s
     return 0;
 }
 
-static int take_leave(struct copy_reader *r, struct sandbox_error *e)
+static int take_leave(struct copy_reader *r, int error, struct sandbox_error *e)
 {
+    char reason[128];
     if (r->depth == 0 || r->is_in_file)
         return refuse(e, "a directory's end");
+    if (error && !r->passed) {
+        snprintf(reason, sizeof(reason), "what could not be read: %s", strerror(error));
+        leave_out(r, "", reason);
+    }
     int result = r->passed ? 0 : r->sink->leave(r->userdata, e);
     if (r->passed == r->depth)
         r->passed = 0;
@@ -302,7 +307,7 @@ static int take_record(struct copy_reader *r, struct record *record, struct sand
     case COPY_DIRECTORY:
         return take_directory(r, record, e);
     case COPY_LEAVE:
-        return take_leave(r, e);
+        return take_leave(r, record->head.error, e);
     case COPY_FILE:
         return take_file(r, record, e);
     case COPY_DATA:

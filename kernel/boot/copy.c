@@ -176,7 +176,7 @@ static void step_directory(struct copy *c, struct answer *a)
     if (!cursor_next(l, &name)) {
         file_put(l->dir);
         c->depth--;
-        append_bare(a, COPY_LEAVE, 0, 0);
+        append_bare(a, COPY_LEAVE, -l->error, 0);
         return;
     }
     const struct walk_base base = {

@@ -25,5 +25,6 @@ bool cursor_next(struct cursor *c, struct cursor_name *ret)
     if (!ops->list && c->after == 0)
         c->end = c->dir->path.dentry->next_seq;
     c->after = ret->cookie;
+    c->error = r == -ENOENT ? 0 : r;
     return r == 0 && ret->length > 0;
 }

@@ -11,6 +11,7 @@ struct cursor {
     struct file *dir; /* counted by the caller */
     uint64_t after;   /* the name that was given out last */
     uint64_t end;     /* names from here on came after it began; 0: nobody knows */
+    int error;        /* negative errno: it could not be read to its end, though it is there */
 };
 
 struct cursor_name {
@@ -20,11 +21,12 @@ struct cursor_name {
     uint64_t cookie, end;
 };
 
-/* The next one but "." and ".."; false: there is none any more. */
+/* The next one but "." and ".."; false: there is none any more, or c->error. */
 bool cursor_next(struct cursor *c, struct cursor_name *ret);
 
 /* From the beginning again. */
 static inline void cursor_rewind(struct cursor *c)
 {
     c->after = c->end = 0;
+    c->error = 0;
 }

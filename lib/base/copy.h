@@ -12,7 +12,7 @@
  * began before it and has not ended, and no path is ever told.
  *
  *   DIRECTORY  begins one; text is its name            mode, mtime
- *   LEAVE      ends the one that began last
+ *   LEAVE      ends the one that began last            error is why not all of it was told
  *   FILE       begins one; text is its name            mode, mtime; value is its size
  *   DATA       text are bytes of it, at least one      value is where they belong: never before
  *                                                      what was told; between is a hole

@@ -172,6 +172,17 @@ class Cp(Copying):
         self.lines(self.copy("/proc"))
         self.assertNotIn("proc", os.listdir(self.target))
 
+    def test_what_the_host_lets_nobody_read_is_told(self):
+        folder = self.path("folder")
+        os.makedirs(os.path.join(folder, "locked", "in"))
+        os.mkdir(os.path.join(folder, "open"))
+        os.chmod(os.path.join(folder, "locked"), 0)
+        self.addCleanup(os.chmod, os.path.join(folder, "locked"), 0o700)
+        self.sandbox("", "--mount", f"{folder}:/mnt")
+        self.assertEqual(self.lines(self.copy("/mnt")),
+                         ["glovebox: cp: locked/: left out: what could not be read: Permission denied"])
+        self.assertEqual(sorted(os.listdir(os.path.join(self.target, "mnt"))), ["locked", "open"])
+
     def test_sparse_file_takes_what_is_in_it(self):
         self.sandbox("f = open('sparse', 'wb')\nf.truncate(1 << 40)\nf.seek(1 << 39)\nf.write(b'x')\nf.flush()")
         self.expect(self.copy("/tmp/d/sparse", "--max-size", "1M"), err=b"")

@@ -357,6 +357,23 @@ TEST(what_is_left_out_is_said_safely_and_not_for_ever)
     EXPECT_TRUE(strstr(said, "81 more left out") != NULL);
 }
 
+TEST(a_directory_that_was_not_told_to_its_end)
+{
+    mkdir("t", 0700);
+    add(COPY_DIRECTORY, "", 0);
+    add_named(COPY_DIRECTORY, "sub");
+    add(COPY_LEAVE, "", 0)->error = EACCES;
+    add(COPY_LEAVE, "", 0)->error = ENOMEM;
+    add(COPY_END, "", 0);
+    EXPECT_EQ(copy("t"), 0);
+    EXPECT_EQ(lines, 2);
+    EXPECT_TRUE(strstr(said, "sub/: left out: what could not be read: Permission denied\n") ==
+                said);
+    EXPECT_TRUE(strstr(said, "\nsub/") == NULL);
+    EXPECT_TRUE(strstr(said, ": left out: what could not be read: Cannot allocate memory\n") !=
+                NULL);
+}
+
 TEST(the_content_of_a_directory_goes_into_the_target)
 {
     mkdir("t", 0700);

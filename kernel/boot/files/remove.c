@@ -112,7 +112,7 @@ static int step(struct files_remove *r)
         const struct walk_base base = files_base(&r->identity, l->cursor.dir->path);
         error = remove_name(r, &base, name.text);
     } else {
-        error = come_up(r);
+        error = l->cursor.error < 0 ? l->cursor.error : come_up(r);
     }
     return error == -ENOENT ? 0 : error; /* a program was quicker */
 }

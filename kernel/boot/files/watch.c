@@ -222,6 +222,7 @@ static void scan_step(struct files_watch *w)
     struct cursor_name name;
     struct path p;
     if (!cursor_next(&n->cursor, &name)) {
+        w->has_lost |= n->cursor.error < 0 && n->cursor.error != -EACCES;
         file_put(n->cursor.dir);
         n->cursor.dir = NULL;
         list_remove(&n->scan_link);
