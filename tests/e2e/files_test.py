@@ -279,6 +279,16 @@ class Content(Files):
         c.ask(files.REMOVE, "/mnt/sub")
         self.assertEqual(os.listdir(shared), [])
 
+    def test_what_the_host_lets_nobody_read(self):
+        shared = self.path("shared")
+        os.makedirs(os.path.join(shared, "locked", "in"))
+        os.chmod(os.path.join(shared, "locked"), 0)
+        self.addCleanup(os.chmod, os.path.join(shared, "locked"), 0o700)
+        c = self.sandbox("", "--mount", f"{shared}:/mnt:rw")
+        self.refused(errno.EACCES, c.list, "/mnt/locked", flags=AS_ROOT)
+        self.assertEqual([(e.name, e.error) for e in c.list("/mnt", depth=3, flags=AS_ROOT)[1:]], [("locked", errno.EACCES)])
+        self.refused(errno.EACCES, c.ask, files.REMOVE, "/mnt/locked", flags=AS_ROOT)
+
     def test_programs_that_move_things_about(self):
         c = self.sandbox("os.mkdir('/tmp/d/x')\ndef race():\n    while True:\n"
                          "        try:\n            os.rename('/tmp/d/x', '/tmp/d/y')\n            os.symlink('/etc', '/tmp/d/x')\n"

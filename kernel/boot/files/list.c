@@ -30,11 +30,19 @@ void files_list_free(struct files_list *l)
 
 static int open_directory(struct files_list *l, struct path p)
 {
-    struct file *dir;
-    int r = vfs_open_path(p, l->identity.cred, O_RDONLY | O_DIRECTORY, &dir);
-    if (r == 0)
-        l->levels[l->opened++] = (struct cursor){.dir = dir};
-    return r;
+    struct cursor level = {0}, look;
+    struct cursor_name name;
+    int r = vfs_open_path(p, l->identity.cred, O_RDONLY | O_DIRECTORY, &level.dir);
+    if (r < 0)
+        return r;
+    /* What may be opened here, the host may still refuse to list. */
+    look = level;
+    cursor_next(&look, &name);
+    if (look.error < 0)
+        file_put(level.dir);
+    else
+        l->levels[l->opened++] = level;
+    return look.error;
 }
 
 /* What can't be looked at any more is left out: a program was quicker. */
