@@ -40,7 +40,7 @@ struct exec {
     enum exec_state state;
     uint32_t flags;
     char tag[EXEC_TAG_MAX_BYTES + 1];
-    char *records; /* for a list; their first EXEC_TEXT_MAX_BYTES / 2 */
+    char *records; /* for a list; their first EXEC_RECORDS_SHOWN_BYTES */
     size_t records_size;
     struct exec_source input;
     struct buf input_data;

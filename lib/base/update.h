@@ -8,14 +8,13 @@
  *     phase                    whose content is the policy that is to be in force instead, in that
  *                              phase of it; without a file it is the one in force. Without a phase
  *                              it stays in the one that it is in, where the new one has that too
- *   SECRET number              starter: likewise, with another value for one secret
- *                              (lib/secret/file.h) in the file; requests that begin now have it
- *   DONE number, generation,   gateway: always one, as soon as there is room for it. error 0: that
- *     error, text              generation is in force, for what is open too; else the one before
- *                              it stays, as text says
+ *   SECRET number              starter: likewise, with another value for one secret in the file
+ *                              (lib/secret/file.h); requests that begin now have it
+ *   DONE number, generation,   gateway: always one. error 0: that generation is in force, for what
+ *     error, text              is open too; else the one before it stays, as text says
  *
  * `glovebox policy set` and its kin say SET or SECRET to the starter over a socket of the same type
- * in the registry's folder, and is told DONE. The gateway never waits for the starter: a LINE that
+ * in the registry's folder, and are told DONE. The gateway never waits for the starter: a LINE that
  * there is no room for is counted, and told later as one.
  */
 #pragma once
