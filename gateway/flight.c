@@ -53,9 +53,16 @@ static bool is_token_byte(char c)
            (c && strchr("!#$%&'*+-.^_`|~", c));
 }
 
+/* What servers (Python's) cut a line at. */
 static bool is_blank(char c)
 {
-    return c == ' ' || c == '\t' || c == '\v' || c == '\f';
+    return c && strchr(" \t\v\f\x1c\x1d\x1e\x1f\x85\xa0", c);
+}
+
+/* In front of a request. */
+static bool is_skipped(char c)
+{
+    return c == '\r' || c == '\n' || is_blank(c);
 }
 
 static bool has_word(const char *line, size_t size, const char *word)
@@ -139,7 +146,7 @@ static enum flight_kind find_request_line(struct flight *f)
 {
     const struct buf *b = &f->bytes;
     const char *line = b->data, *end = b->data + b->size;
-    while (line < end && (*line == '\r' || *line == '\n'))
+    while (line < end && is_skipped(*line))
         line++;
     if (line == end)
         return b->size > HTTP_LINE_MAX_BYTES ? FLIGHT_HTTP : FLIGHT_MORE;
@@ -164,7 +171,7 @@ static bool ends_with(const struct flight_line *l, const char *word)
 /* Afterwards it may be over. True: a version was found. */
 static bool take_byte(struct flight_line *l, char c)
 {
-    if (l->at == FLIGHT_LINE_BEFORE && (c == '\r' || c == '\n'))
+    if (l->at == FLIGHT_LINE_BEFORE && is_skipped(c))
         return false;
     if (l->at <= FLIGHT_LINE_WORD) {
         l->at = is_token_byte(c) ? FLIGHT_LINE_WORD

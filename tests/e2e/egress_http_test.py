@@ -135,7 +135,8 @@ class Requests(Talk):
     def test_c5_c8_c10_what_some_servers_take_for_a_request(self):
         """In the clear it is one for us, too: as another protocol it would pass without a look at Host."""
         lines = ["GET / HTTP/2.0", "GET / HTTP/0.9", "GET / RTSP/1.0", "GET /", "FROB x:80 HTTP/1.1", "MKCALENDAR s://evil.test/ HTTP/1.1",
-                 "GET evil.test HTTP/1.1", "GET / http/1.1", "\r\n" * 50 + "GET / HTTP/1.1", "\r" * 50 + "GET / HTTP/1.1"]
+                 "GET evil.test HTTP/1.1", "GET / http/1.1", "\r\n" * 50 + "GET / HTTP/1.1", "\r" * 50 + "GET / HTTP/1.1",
+                 " GET / HTTP/1.1", "\r\n\t GET / HTTP/1.1", "GET\x1c/\x1fHTTP/1.1"]
         found = self.inside(f"[codes(l + '\\r\\nHost: evil.test\\r\\n\\r\\n', False) for l in {lines}]", "--allow", "api.good.test")
         for line, became in zip(lines, found):
             with self.subTest(line):

@@ -59,6 +59,9 @@ TEST(what_a_lenient_server_takes_for_a_request_is_one)
     expect("GET /\r\n", FLIGHT_HTTP);
     expect("GET ftp://evil.test/\r\n", FLIGHT_HTTP);
     expect("GET evil HTTP/1.1\r\n", FLIGHT_HTTP);
+    expect(" GET / HTTP/1.1\r\n", FLIGHT_HTTP);
+    expect("\r\n\t GET / HTTP/1.1\r\n", FLIGHT_HTTP);
+    expect("GET\x1c/\xa0HTTP/1.1\r\n", FLIGHT_HTTP);
     expect("\r\n\r\n\r\n\r\n\r\n\r\n\r\n\r\n\n\n\r\rGET / HTTP/1.1\r\n", FLIGHT_HTTP);
 }
 
@@ -84,7 +87,8 @@ TEST(other_protocols_are_known_at_once)
     expect("SET key value\r\n", FLIGHT_OTHER);
     expect("GET key\r\n", FLIGHT_OTHER);
     expect("x", FLIGHT_OTHER);
-    expect(" GET / HTTP/1.1\r\n", FLIGHT_OTHER);
+    EXPECT_EQ(take_whole("\x20\0\0\1", 4), FLIGHT_OTHER); /* so MySQL's clients may begin */
+    expect(" hello", FLIGHT_OTHER);
     EXPECT_EQ(take_whole("\0\0\0\x08\x04\xd2\x16\x2f", 8),
               FLIGHT_OTHER); /* Postgres asks for TLS */
 }
@@ -132,6 +136,7 @@ TEST(C5_words_that_no_method_begins_with_are_watched)
         EXPECT_EQ(take_line("hello there", size, &passed), FLIGHT_MORE);
         /* A server skips empty lines before a request (RFC 9112, 2.2). */
         EXPECT_EQ(take_line("\r\n\nFROB /x HTTP/1.1\r\n", size, &passed), FLIGHT_HTTP);
+        EXPECT_EQ(take_line(" \n\x1f FROB /x HTTP/1.1\r\n", size, &passed), FLIGHT_HTTP);
         EXPECT_EQ(take_line("\r\n\r\n", size, &passed), FLIGHT_MORE);
     }
 }
