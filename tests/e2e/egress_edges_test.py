@@ -127,7 +127,7 @@ print(json.dumps([urgent(), early("{GOOD}", "api.good.test"), early("{EVIL}", "e
         found = self.inside("[by_name('api.good.test', p) for p in (80, 22, 8080)] + [became('%s', 0)]" % GOOD, allow="api.good.test:80")
         self.assertEqual(found[:3], ["ok", "EACCES", "EACCES"])
         self.assertNotEqual(found[3], "ok")
-        self.assertEqual(self.came_in()["connections"], [f"{GOOD}:80"])
+        self.expect_connections([f"{GOOD}:80"])
 
     def test_c29_a_server_that_speaks_first_by_its_address(self):
         """Nothing is known of whom it is for, so the first bytes are waited for, but not for long."""
@@ -221,7 +221,7 @@ print([n for n in os.environ if "proxy" in n.lower()], urllib.request.urlopen("h
         done = run("--allow", "api.good.test", "--", "/usr/bin/python3", "-c", code,
                    env={**os.environ, **proxies, "NO_PROXY": "*"})
         self.expect(done, out=b"[] 200\n")
-        self.assertEqual(self.came_in()["connections"], [f"{GOOD}:80"])
+        self.expect_connections([f"{GOOD}:80"])
 
     def test_i4_i5_what_is_not_allowed_is_denied(self):
         for rest in ({"rules": []}, {}):

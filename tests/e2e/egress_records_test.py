@@ -186,7 +186,7 @@ for bad in (struct.pack(">6H", 7, 256, 2, 0, 0, 0) + name * 2, struct.pack(">6H"
 
     def test_addresses_beside_it_all(self):
         self.assertEqual(self.inside("[records('api.good.test', 65)[0], by_name('api.good.test')]"), [0, "ok"])
-        self.assertEqual(self.came_in()["connections"], [f"{GOOD}:80"])
+        self.expect_connections([f"{GOOD}:80"])
 
 
 if __name__ == "__main__":

@@ -8,7 +8,7 @@ import subprocess
 import sys
 
 sys.dont_write_bytecode = True
-from cases import main  # noqa: E402
+from cases import main, wait_until  # noqa: E402
 from egress_test import PROLOGUE, Egress, cidr, domain  # noqa: E402
 from internet import DEAD6, EVIL, EVIL6, GOOD, GOOD6, MACHINE6, OTHER, ROUTER6  # noqa: E402
 
@@ -50,7 +50,10 @@ class Ways(Six):
         found = self.inside("[look6('api.good.test'), look6('api.good.test', 0), became6(look6('api.good.test')[0]), "
                             "by_name('api.good.test')]")
         self.assertEqual(found, [[GOOD6], sorted([GOOD, GOOD6]), "ok", "ok"])
-        self.assertEqual(self.came_in()["connections"], [f"{GOOD6}:80", f"{GOOD}:80"])
+        # Where the machine is slow the gateway tries a second address, too: more than two may come.
+        both = {f"{GOOD6}:80", f"{GOOD}:80"}
+        wait_until(lambda: set(self.came_in()["connections"]) == both)
+        self.assertEqual(set(self.came_in()["connections"]), both)
 
     def test_a_name_with_ipv6_alone(self):
         self.assertEqual(self.inside("[look('six.good.test'), web('six.good.test')]"), ["NODATA", GOOD6])
@@ -64,7 +67,7 @@ class Ways(Six):
         rules = self.policy(cidr(f"{GOOD6}/128", ports=[80]))
         found = self.inside(f"[became6('{GOOD6}'), became6('{GOOD6}', 81), became6('{EVIL6}'), became('{GOOD}')]", *rules)
         self.assertEqual(found, ["ok", "EACCES", "EACCES", "EACCES"])
-        self.assertEqual(self.came_in()["connections"], [f"{GOOD6}:80"])
+        self.expect_connections([f"{GOOD6}:80"])
         self.assertEqual(self.decisions("connect")[0]["dst"], GOOD6)
 
     def test_a1_the_gateway_dials_its_own_resolution(self):
@@ -87,7 +90,7 @@ except OSError as e:
                             *self.policy(cidr(f"{GOOD}/32"), domain("*.good.test")))
         self.assertEqual(found[:2], ["ok", "EACCES"])
         self.assertNotIn(EVIL, json.dumps(found[2]))
-        self.assertEqual(self.came_in()["connections"], [f"{GOOD}:80"])
+        self.expect_connections([f"{GOOD}:80"])
 
     def test_b_the_floor_is_closed_whatever_a_policy_says(self):
         closed = ["fd00:ec2::254", "fd00::1", "fec0::1", "ff02::1", "2001:db8::1", "2001::1", MACHINE6,
@@ -123,7 +126,7 @@ class Attempts(Six):
         found = self.inside("[look6('dead6.good.test'), became6(look6('dead6.good.test')[0])]")
         self.assertEqual(found, [[DEAD6], "ok"])
         self.assertEqual(self.dialled(), [GOOD])
-        self.assertEqual(self.came_in()["connections"], [f"{GOOD}:80"])
+        self.expect_connections([f"{GOOD}:80"])
 
     def test_the_other_family_when_the_chosen_one_refuses(self):
         """GOOD serves SSH, GOOD6 does not."""

@@ -72,7 +72,7 @@ class Hello(Inspect):
                             *self.policy(*self.RULES, limits=self.LONG))
         denied = "TLSV1_ALERT_ACCESS_DENIED"
         self.assertEqual(found, [f"{GOOD} /hello", [GOOD], f"{GOOD} /hello", denied, denied, denied])
-        self.assertEqual(self.came_in()["connections"], [f"{GOOD}:443"] * 3)
+        self.expect_connections([f"{GOOD}:443"] * 3)
         self.assertEqual(len(self.came_in()["requests"]), 2)
         reasons = [d["reason"] for d in self.decisions("connect") if d["decision"] == "deny"]
         self.assertEqual(reasons, ["name_conflict", "default", "default"])
@@ -113,7 +113,7 @@ s.sendall(o.read())
 print(json.dumps(t.version()))
 """
         self.assertEqual(self.python(code, *self.policy(*self.RULES, limits=self.LONG)), "TLSv1.3")
-        self.assertEqual(self.came_in()["connections"], [f"{GOOD}:443"])
+        self.expect_connections([f"{GOOD}:443"])
 
     def test_c5_c6_each_request_in_the_clear_is_judged(self):
         code = """
