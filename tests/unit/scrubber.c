@@ -189,7 +189,9 @@ TEST(a_new_value_is_found_and_the_old_one_still)
     ASSERT_EQ(scrub_stream_take(&stream, OTHER, strlen(OTHER), &out), 0);
     ASSERT_EQ(scrub_stream_end(&stream, &out), 0);
     scrub_stream_done(&stream);
-    EXPECT_TRUE(!strstr(out.data, VALUE) && !strstr(out.data, "new") && !strstr(out.data, OTHER));
+    EXPECT_TRUE(!strstr(out.data, VALUE) && !strstr(out.data, OTHER));
+    /* Of the new ones; placeholders are random, and no three letters are safe from them. */
+    EXPECT_TRUE(!strstr(out.data, "00000000000000000000"));
     buf_done(&out);
     size_t size = 1;
     EXPECT_LT(scrubber_renew(s, -1, &error), 0);
