@@ -136,7 +136,7 @@ class Access(Logged):
         os.symlink("elsewhere", self.path("link"))
         state = self.path("state")
         for words, why in ((["--log-file", self.path("none/log")], "No such file"), (["--log-file", self.path("link")], "symbolic"),
-                           (["--log-file", self.folder], "directory"), (["--log-format", "xml"], "neither json nor text")):
+                           (["--log-file", self.folder], "directory"), (["--log-format", "xml"], "neither text nor json")):
             done = subprocess.run([GLOVEBOX, "serve", "--listen", "0", "--state", state, *words], stdin=subprocess.DEVNULL,
                                   capture_output=True, timeout=LIMIT, check=False)
             self.expect_refused(done, why)
