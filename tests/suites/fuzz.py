@@ -52,7 +52,7 @@ def fuzz_calls(ms):
 
 
 def main():
-    ms = os.environ.get("FUZZ_MS", "3000")
+    ms = os.environ.get("FUZZ_MS", "2000")
     with concurrent.futures.ThreadPoolExecutor() as pool:
         calls = pool.submit(fuzz_calls, ms)
         fuzz_targets(max(1, int(ms) // 1000))
