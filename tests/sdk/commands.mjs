@@ -61,9 +61,9 @@ test('listed_and_killed', () => withBox({}, async (sandbox) => {
   assert.deepEqual([found.cmd, [...found.args], found.cwd, found.envs.MINE],
     ['/bin/bash', ['-l', '-c', 'exec sleep 1000'], '/tmp', '1'])
   assert.equal(await sandbox.commands.kill(handle.pid), true)
+  await raises('CommandExitError', () => handle.wait())
   assert.equal((await sandbox.commands.run(`kill -0 ${handle.pid} 2>&- || echo gone`)).stdout, 'gone\n')
   assert.equal(await sandbox.commands.kill(handle.pid), false)
-  await raises('CommandExitError', () => handle.wait())
   assert.equal(await sandbox.commands.kill(999999), false)
 }))
 

@@ -100,10 +100,10 @@ async def listed_and_killed():
         equal((found[handle.pid].args, found[handle.pid].cwd), (["-l", "-c", "exec sleep 1000"], "/tmp"))
         equal(found[handle.pid].envs["MINE"], "1")
         equal(await sandbox.commands.kill(handle.pid), True)
-        equal((await sandbox.commands.run(f"kill -0 {handle.pid} 2>&- || echo gone")).stdout, "gone\n")
-        equal(await sandbox.commands.kill(handle.pid), False)
         with raises("CommandExitException"):
             await handle.wait()
+        equal((await sandbox.commands.run(f"kill -0 {handle.pid} 2>&- || echo gone")).stdout, "gone\n")
+        equal(await sandbox.commands.kill(handle.pid), False)
         equal(await sandbox.commands.kill(999999), False)
 
 
