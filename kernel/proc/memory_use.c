@@ -143,9 +143,13 @@ static uint64_t estimate(const struct address_space *s)
 static void measure_pages(const struct process *p, struct space_memory *m, uint64_t changes)
 {
     char text[4096];
-    if (read_of(p, "smaps_rollup", text, sizeof(text)) < 0)
+    ssize_t r = read_of(p, "smaps_rollup", text, sizeof(text));
+    if (r < 0)
         text[0] = '\0';
     m->measured_bytes = number_of(text, "\nPss_Anon:") + number_of(text, "\nSwapPss:");
+    /* What can't be told apart is all its own; of one that is gone nothing is left. */
+    if (r < 0 && r != -ENOENT && r != -ESRCH)
+        m->measured_bytes = m->resident_bytes;
     m->measured_resident_bytes = m->resident_bytes;
     m->measured_ns = clock_monotonic_ns();
     m->measured_changes = changes;
