@@ -3,7 +3,8 @@
 """Debian's own tests of Python (libpython3.11-testsuite), natively and in a sandbox: the same result.
 
 Each test that passes natively must pass inside. Those that skip themselves inside though they ran
-natively are named too.
+natively are named too. A test whose result is left to chance by its own making passes when it passes
+once in TRIES runs: they are named in OF_CHANCE, each with the reason.
 """
 import concurrent.futures
 import os
@@ -15,6 +16,13 @@ from common import GLOVEBOX, NATIVE_UID, clean_environment, detail, run, say, wa
 MODULES = ["test_os", "test_subprocess", "test_threading", "test_signal", "test_tempfile", "test_io",
            "test_mmap", "test_select"]
 SECONDS = 400
+TRIES = 20
+OF_CHANCE = {
+    # It counts the signals that came while its handler, and not SIG_IGN, was in place, and stops when
+    # 100 were sent: one turn of the sending thread, at a moment when either may be. Natively 0 came in
+    # one of six runs; later versions of Python wait for the first.
+    "test_signal.StressTest.test_stress_modifying_handlers": "counts what one turn of a thread met",
+}
 LINE = re.compile(r"^(test\w*) \((\S+?)\)(?:.*?) \.\.\. (.*)$")
 LATE = re.compile(r"^(FAIL|ERROR): (test\w*) \((\S+?)\)")
 
@@ -71,8 +79,14 @@ def natively(module):
         return run(words, SECONDS, env=clean_environment(home), cwd=home)
 
 
-def inside(module):
-    return run([GLOVEBOX, "run", "--timeout", str(SECONDS), "--", *command(module)], SECONDS + 20)
+def inside(words):
+    return run([GLOVEBOX, "run", "--timeout", str(SECONDS), "--", *words], SECONDS + 20)
+
+
+def passes_once(name):
+    """Whether a test of chance passes in one of some more runs inside."""
+    words = ["/usr/bin/python3", "-m", "unittest", f"test.{name}"]
+    return any(inside(words).status == 0 for _ in range(TRIES - 1))
 
 
 def compare(module, native, guest):
@@ -84,6 +98,8 @@ def compare(module, native, guest):
         before, why = expected.get(name, ("ok", ""))
         if before != "ok":
             say("skip", name, f"natively: {why or before}")
+        elif verdict == "FAIL" and name in OF_CHANCE and passes_once(name):
+            say("ok", name, f"not in its first run: {OF_CHANCE[name]}")
         else:
             say(verdict, name, reason)
     for name in sorted(set(expected) - set(got)):
@@ -97,7 +113,7 @@ def main():
     modules = [m for m in MODULES if wanted(m)]
     with concurrent.futures.ThreadPoolExecutor(2) as pool:
         native = pool.map(natively, modules)
-        guest = pool.map(inside, modules)
+        guest = pool.map(lambda module: inside(command(module)), modules)
         for module, before, after in zip(modules, native, guest):
             if any(v == "FAIL" for v, _ in results(after.output).values()):
                 detail(after.output, 400)
