@@ -26,10 +26,15 @@ static size_t count, unsettled;
 
 void boxes_audit(int64_t key, const char *id, const char *what)
 {
-    db_run(server.db, "INSERT INTO audit (at_ms, key, sandbox, what) VALUES (?, ?, ?, ?)", "iiss",
-           server_wall_ms(), key, id, what);
-    db_run(server.db, "DELETE FROM audit WHERE id <= (SELECT max(id) FROM audit) - ?", "i",
-           (int64_t)AUDIT_ROWS_MAX);
+    db_run(server.db,
+           "INSERT INTO audit (at_ms, key, sandbox, what, tenant) VALUES (?, ?, ?, ?, ?)", "iissi",
+           server_wall_ms(), key, id, what, keys_tenant(key));
+    /* Who has as many as another, and now one more, has most. */
+    db_run(server.db,
+           "DELETE FROM audit WHERE (SELECT sum(count) FROM audit_counts) > ? AND id = "
+           "(SELECT min(id) FROM audit WHERE tenant = "
+           "(SELECT tenant FROM audit_counts ORDER BY count DESC LIMIT 1))",
+           "i", (int64_t)AUDIT_ROWS_MAX);
 }
 
 static void note(const struct box *b, const char *what)

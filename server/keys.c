@@ -80,9 +80,10 @@ struct key *keys_find(const char *text)
     return NULL;
 }
 
-static bool is_below(const struct key *k, int64_t below)
+/* Also when it is the same. below: NULL is none. */
+static bool is_below(const struct key *k, const struct key *below)
 {
-    for (const struct key *at = keys_get(below); at; at = at->parent)
+    for (const struct key *at = below; at; at = at->parent)
         if (at == k)
             return true;
     return false;
@@ -90,7 +91,7 @@ static bool is_below(const struct key *k, int64_t below)
 
 bool keys_covers(const struct key *k, int64_t below)
 {
-    return !k->parent || is_below(k, below);
+    return !k->parent || is_below(k, keys_get(below));
 }
 
 void keys_append_filter(struct buf *sql, const struct key *key)
@@ -99,16 +100,21 @@ void keys_append_filter(struct buf *sql, const struct key *key)
         return;
     buf_printf(sql, " AND key IN (%" PRId64, key->id);
     for (const struct key *k = keys_next(NULL); k; k = keys_next(k))
-        if (k != key && keys_covers(key, k->id))
+        if (k != key && is_below(key, k))
             buf_printf(sql, ",%" PRId64, k->id);
     buf_append_str(sql, ")");
 }
 
-int64_t keys_tenant(int64_t id)
+static const struct key *tenant_of(const struct key *k)
 {
-    const struct key *k = keys_get(id);
     while (k && k->parent && k->parent->parent)
         k = k->parent;
+    return k;
+}
+
+int64_t keys_tenant(int64_t id)
+{
+    const struct key *k = tenant_of(keys_get(id));
     return k ? k->id : id;
 }
 
@@ -182,18 +188,32 @@ static int add(struct key *k, const char *text)
     return r < 0 ? r : record(k);
 }
 
+/* Whether one more may be made with it. An owner's makes tenants, of which each has its share. */
+static int check_room(const struct key *parent)
+{
+    const struct key *tenant = tenant_of(parent), *k;
+    size_t own = 0;
+    if (count >= KEYS_MAX)
+        return -EAGAIN;
+    if (!tenant->parent)
+        return 0;
+    list_for_each(k, &all, all) own += is_below(tenant, k);
+    return own < KEYS_OF_TENANT_MAX ? 0 : -EDQUOT;
+}
+
 int keys_make(const struct key *parent, const char *name, struct scope *scope, struct key **ret,
               char text[API_KEY_SIZE + 1])
 {
-    struct key *k = count < KEYS_MAX ? new_key() : NULL;
+    int r = check_room(parent);
+    struct key *k = r == 0 ? new_key() : NULL;
     if (!k) {
         scope_done(scope);
-        return count < KEYS_MAX ? -ENOMEM : -EAGAIN;
+        return r ? r : -ENOMEM;
     }
     k->parent = parent;
     k->scope = *scope;
     snprintf(k->name, sizeof(k->name), "%s", name);
-    int r = text_make_api_key(text);
+    r = text_make_api_key(text);
     if (r == 0)
         r = add(k, text);
     if (r < 0)
@@ -255,7 +275,7 @@ int keys_revoke(struct key *k, void (*told)(void *userdata, const struct key *k)
         struct key *last = k, *at;
         list_for_each(at, &all, all)
         {
-            if (at->id > last->id && is_below(k, at->id))
+            if (at->id > last->id && is_below(k, at))
                 last = at;
         }
         bool is_own = last == k;

@@ -11,7 +11,8 @@
 #include "server/scope.h"
 #include "server/text.h"
 
-#define KEYS_MAX           1024
+#define KEYS_MAX           4096
+#define KEYS_OF_TENANT_MAX 128 /* the tenant's own, and those below it */
 #define KEY_NAME_MAX_BYTES 128
 #define KEY_SHOWN          8 /* characters of a key that lists show */
 
@@ -52,8 +53,8 @@ void keys_append_filter(struct buf *sql, const struct key *key);
  * owner's and of one that is no more itself. */
 int64_t keys_tenant(int64_t id);
 
-/* Makes one; the scope is taken. text is the only copy there is. 0; -EAGAIN: there are too many; or
- * negative errno. */
+/* Makes one; the scope is taken. text is the only copy there is. 0; -EAGAIN: there are too many;
+ * -EDQUOT: the tenant has as many as it may; or negative errno. */
 int keys_make(const struct key *parent, const char *name, struct scope *scope, struct key **ret,
               char text[API_KEY_SIZE + 1]);
 

@@ -39,7 +39,7 @@
 #define CHANGES_MAX        256  /* of networks, that are under way or wait for their turn */
 #define CHANGES_OF_ONE_MAX 8    /* likewise, of one sandbox */
 #define PORT_RELAYS_MAX    256  /* requests to ports of one sandbox at once, with WebSockets */
-#define AUDIT_ROWS_MAX     100000
+#define AUDIT_ROWS_MAX     100000 /* of all tenants: the oldest goes of who has most */
 
 /* ---- events ---- */
 #define EVENTS_MAX                  20000 /* kept, of all tenants */

@@ -112,4 +112,21 @@ static const char *const schema_steps[] = {
     "  UPDATE event_counts SET count = count - 1 WHERE tenant = OLD.tenant;"
     "  INSERT INTO event_counts VALUES (NEW.tenant, 1)"
     "  ON CONFLICT (tenant) DO UPDATE SET count = count + 1; END;",
+
+    /* The audit log likewise. What was done with keys that are no more is counted by key. */
+    "ALTER TABLE audit ADD COLUMN tenant INTEGER NOT NULL DEFAULT 0;"
+    "UPDATE audit SET tenant = ifnull(("
+    "  WITH RECURSIVE up (id, parent) AS ("
+    "    SELECT id, parent FROM keys WHERE id = audit.key"
+    "    UNION ALL SELECT keys.id, keys.parent FROM keys JOIN up ON keys.id = up.parent)"
+    "  SELECT id FROM up WHERE parent IN (SELECT id FROM keys WHERE parent = 0)), ifnull(key, 0));"
+    "CREATE INDEX audit_by_tenant ON audit (tenant, id);"
+    "CREATE TABLE audit_counts (tenant INTEGER PRIMARY KEY, count INTEGER NOT NULL);"
+    "INSERT INTO audit_counts SELECT tenant, count(*) FROM audit GROUP BY tenant;"
+    "CREATE TRIGGER audit_is_more AFTER INSERT ON audit BEGIN"
+    "  INSERT INTO audit_counts VALUES (NEW.tenant, 1)"
+    "  ON CONFLICT (tenant) DO UPDATE SET count = count + 1; END;"
+    "CREATE TRIGGER audit_is_less AFTER DELETE ON audit BEGIN"
+    "  UPDATE audit_counts SET count = count - 1 WHERE tenant = OLD.tenant;"
+    "  DELETE FROM audit_counts WHERE tenant = OLD.tenant AND count = 0; END;",
 };

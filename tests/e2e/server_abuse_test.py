@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """glovebox serve against clients, disks and files that mean no good."""
+import hashlib
 import json
 import os
 import select
@@ -17,6 +18,15 @@ from cases import LIMIT, Case, main, wait_until  # noqa: E402
 from server_client import KEY, Served, Server  # noqa: E402
 
 DATABASE = "server.db"
+FIRST_RECORDS = """
+CREATE TABLE keys (id INTEGER PRIMARY KEY, digest BLOB NOT NULL UNIQUE, shown TEXT NOT NULL, created_ms INTEGER NOT NULL);
+CREATE TABLE sandboxes (id TEXT PRIMARY KEY, key INTEGER NOT NULL REFERENCES keys(id), ending INTEGER NOT NULL DEFAULT 0,
+    token TEXT NOT NULL, started_ms INTEGER NOT NULL, deadline_ms INTEGER NOT NULL, template TEXT NOT NULL,
+    metadata TEXT NOT NULL, env TEXT NOT NULL, network TEXT, internet INTEGER);
+CREATE TABLE audit (id INTEGER PRIMARY KEY AUTOINCREMENT, at_ms INTEGER NOT NULL, key INTEGER, sandbox TEXT, what TEXT NOT NULL);
+PRAGMA user_version = 1;
+"""
+GONE = "i" + "0" * 20
 
 
 def read_all(s):
@@ -272,6 +282,48 @@ class Disk(Case):
         shutil.copytree(kept, server.state)
         server.start()
         self.assertEqual(box.run("/bin/echo", "still").out, b"still\n")
+
+    def test_records_of_the_first_version(self):
+        """All steps of server/schema.h are taken, and what was there counts."""
+        server = self.serve()
+        server.stop()
+        database = os.path.join(server.state, DATABASE)
+        new = sqlite3.connect(database)
+        newest = new.execute("PRAGMA user_version").fetchone()[0]
+        columns = {t: new.execute(f"SELECT name FROM pragma_table_info('{t}') ORDER BY name").fetchall()
+                   for t, in new.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")}
+        new.close()
+        for name in os.listdir(server.state):
+            if name.startswith(DATABASE):
+                os.remove(os.path.join(server.state, name))
+        other_key = KEY[:-1] + "f"
+        old = sqlite3.connect(database)
+        old.executescript(FIRST_RECORDS)
+        for key in (KEY, other_key):
+            old.execute("INSERT INTO keys (digest, shown, created_ms) VALUES (?, ?, 1000)",
+                        (hashlib.sha256(key.encode()).digest(), key[:8]))
+        old.executemany("INSERT INTO audit (at_ms, key, sandbox, what) VALUES (?, ?, ?, ?)",
+                        [(1000, 1, GONE, "created"), (2000, 2, GONE, "killed"), (3000, None, None, "strange")])
+        old.execute("INSERT INTO sandboxes VALUES (?, 2, 0, 't', 1000, 2000, 'base', '{}', '{}', NULL, 1)", (GONE,))
+        old.commit()
+        old.close()
+        server.start()
+        client = server.client()
+        self.assertTrue(wait_until(lambda: "ended" in [d["what"] for d in client.ask("GET", "/audit").json()]))
+        deeds = [(d["key"], d["sandboxID"], d["what"]) for d in reversed(client.ask("GET", "/audit").json())]
+        self.assertEqual(deeds[:4], [(1, GONE, "created"), (2, GONE, "killed"), (0, "", "strange"), (2, GONE, "ended")])
+        keys = client.ask("GET", "/api-keys").json()
+        self.assertEqual([(k["id"], k["name"], k["scope"]["manageKeys"]) for k in keys], [("1", "owner", True), ("2", "owner", True)])
+        self.assertEqual(server.client(other_key).create().run("/bin/echo", "old").out, b"old\n")
+        server.stop()
+        new = sqlite3.connect(database)
+        self.assertEqual(new.execute("PRAGMA user_version").fetchone()[0], newest)
+        self.assertEqual(columns, {t: new.execute(f"SELECT name FROM pragma_table_info('{t}') ORDER BY name").fetchall()
+                                   for t, in new.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")})
+        self.assertEqual(new.execute("SELECT sum(count) FROM audit_counts").fetchone(),
+                         new.execute("SELECT count(*) FROM audit").fetchone())
+        new.close()
+        server.start()
 
 
 if __name__ == "__main__":

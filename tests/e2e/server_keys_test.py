@@ -237,6 +237,42 @@ class Keys(Served):
         self.server.start()
         self.assertEqual([d["sandboxID"] for d in client.ask("GET", "/audit").json()], [box.name])
 
+    def test_who_does_much_drives_out_his_own(self):
+        """The audit log is full, of the one tenant but for one line of the other's."""
+        quiet, busy = self.make(name="quiet", manageKeys=True), self.make(name="busy", manageKeys=True)
+        box = quiet.create()
+        number = int(self.id_of("busy"))
+        self.server.stop()
+        records = sqlite3.connect(os.path.join(self.server.state, "server.db"))
+        records.executemany("INSERT INTO audit (at_ms, key, sandbox, what, tenant) VALUES (0, ?, 'other', 'ended', ?)",
+                            [(number, number)] * 100000)
+        records.commit()
+        records.close()
+        self.server.start()
+        for _ in range(20):
+            self.make(busy, name="more")
+        self.assertIn(box.name, [d["sandboxID"] for d in quiet.ask("GET", "/audit").json()])
+        self.server.stop()
+        records = sqlite3.connect(os.path.join(self.server.state, "server.db"))
+        rows, = records.execute("SELECT count(*) FROM audit").fetchone()
+        counted, = records.execute("SELECT sum(count) FROM audit_counts").fetchone()
+        records.close()
+        self.assertEqual(rows, counted)
+        self.assertLess(rows, 100020)
+        self.server.start()
+
+    def test_a_tenant_has_its_share_of_keys(self):
+        hungry, other = self.make(name="hungry", manageKeys=True), self.make(name="other", manageKeys=True)
+        below = self.make(hungry, manageKeys=True)
+        for i in range(126):
+            self.make(below if i % 2 else hungry)
+        for client in (hungry, below):
+            self.expect_status(self.make(client, 429), 429, "128 keys of this tenant")
+        self.make(other)
+        self.make(self.client)
+        self.expect_status(self.client.ask("DELETE", f"/api-keys/{self.id_of('hungry')}"), 204)
+        self.expect_status(below.ask("GET", "/api-keys"), 401)
+
     def test_no_key_is_kept(self):
         client = self.make(name="secret")
         self.server.stop()
