@@ -268,6 +268,15 @@ int reader_take_ports(struct reader *r, json_t *value, const struct policy_port_
     return result;
 }
 
+/* "*", and globs that leave no name out, or only those without a dot. */
+static bool is_for_all(const char *pattern)
+{
+    const char glob[] = "glob:";
+    bool is_glob = !strncmp(pattern, glob, strlen(glob));
+    return !strcmp(pattern, "*") ||
+           (is_glob && pattern[strlen(glob) + strspn(pattern + strlen(glob), "*.")] == '\0');
+}
+
 static int take_pattern(struct reader *r, json_t *value, bool does_star,
                         struct policy_patterns *ret)
 {
@@ -275,7 +284,7 @@ static int take_pattern(struct reader *r, json_t *value, bool does_star,
     if (!json_is_string(value))
         return reader_fail(r, "is not a text; write a host name in quotes");
     const char *text = json_string_value(value);
-    if (!does_star && !strcmp(text, "*"))
+    if (!does_star && is_for_all(text))
         return reader_fail(r, "stands for every host; name those that are meant");
     int result = policy_patterns_add(ret, r->arena, text, &why);
     if (result == -EINVAL)

@@ -71,7 +71,8 @@ bool policy_path_is_plain(const char *path)
             return false;
         if (*c != '/')
             continue;
-        size_t size = strcspn(c + 1, "/");
+        /* Some servers end a segment's name at its parameters: "..;a=b" is ".." to them. */
+        size_t size = strcspn(c + 1, "/;");
         bool is_dots = (size == 1 || size == 2) && !memcmp(c + 1, "..", size);
         if (is_dots || (size == 0 && c[1]))
             return false;

@@ -277,8 +277,13 @@ TEST(secrets_that_are_wrong)
     expect_refused(SECRET("'source':{'env':'A'},'allow':{}"), "/secrets/K/allow", "\"hosts\"");
     expect_refused(SECRET("'source':{'env':'A'},'allow':{'hosts':[]}"), "/secrets/K/allow/hosts",
                    "is empty");
-    expect_refused(SECRET("'source':{'env':'A'},'allow':{'hosts':['*']}"),
-                   "/secrets/K/allow/hosts/0", "every host");
+    static const char *const of_all[] = {"*", "glob:*", "glob:**", "glob:*.*"};
+    for (size_t i = 0; i < ARRAY_SIZE(of_all); i++) {
+        char document[256];
+        snprintf(document, sizeof(document),
+                 SECRET("'source':{'env':'A'},'allow':{'hosts':['a.test','%s']}"), of_all[i]);
+        expect_refused(document, "/secrets/K/allow/hosts/1", "every host");
+    }
     expect_refused(SECRET("'source':{'env':'A','file':'/x'}," HOSTS), "/secrets/K/source",
                    "one of");
     expect_refused(SECRET("'source':{'env':'A=B'}," HOSTS), "/secrets/K/source/env", "variable");
