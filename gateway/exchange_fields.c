@@ -34,7 +34,7 @@ void exchange_fields_remove(struct exchange_fields *f, const char *name)
 {
     size_t kept = 0;
     for (size_t i = 0; i < f->count; i++) {
-        if (http_words_equal(f->list[i].name, name)) {
+        if (http_names_alike(f->list[i].name, name)) {
             secret_wipe_buf(&f->values[i]);
             continue;
         }

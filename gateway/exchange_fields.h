@@ -22,7 +22,8 @@ int exchange_fields_init(struct exchange_fields *f, const struct http_field *fie
                          size_t more_count);
 void exchange_fields_done(struct exchange_fields *f);
 
-/* Takes out all fields of that name, upper and lower case alike. */
+/* Takes out all fields of that name, and those that a server could take for it
+ * (http_names_alike()). */
 void exchange_fields_remove(struct exchange_fields *f, const char *name);
 
 /* One more, whose value is borrowed. -ENOMEM: there is no room. */

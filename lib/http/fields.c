@@ -52,7 +52,7 @@ static const char *const no_trailer_names[] = {
 static bool is_among(const char *const *names, size_t count, const char *name)
 {
     for (size_t i = 0; i < count; i++) {
-        if (http_words_equal(name, names[i]))
+        if (http_names_alike(name, names[i]))
             return true;
     }
     return false;

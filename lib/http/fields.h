@@ -38,11 +38,13 @@ bool http_field_lists(const struct http_field *fields, size_t count, const char 
  */
 size_t http_fields_forward(struct http_field *fields, size_t count);
 
-/* Whether it is one of those that http_fields_forward() always leaves out. */
+/* Whether it is one of those that http_fields_forward() always leaves out, or alike
+ * (http_names_alike()): a server could take Content_Length for a length. */
 bool http_field_is_hop(const char *name);
 
 /*
  * Whether a field of that name may not stand in a trailer (RFC 9110, 6.5.1): it would frame the
- * message, route it, change the request, authenticate, or say how the content is to be read.
+ * message, route it, change the request, authenticate, or say how the content is to be read. Or a
+ * name alike.
  */
 bool http_field_is_no_trailer(const char *name);

@@ -55,6 +55,22 @@ bool http_words_equal(const char *a, const char *b)
     return http_is_word(a, strlen(a), b);
 }
 
+/* As the variable has it. Some servers write only '-' as '_', others all that is no letter or
+ * digit. */
+static char variable_byte(char c)
+{
+    if (c >= 'a' && c <= 'z')
+        return (char)(c - 'a' + 'A');
+    return (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ? c : '_';
+}
+
+bool http_names_alike(const char *a, const char *b)
+{
+    while (*a && *b && variable_byte(*a) == variable_byte(*b))
+        a++, b++;
+    return !*a && !*b;
+}
+
 bool http_decimal(const char *text, size_t size, size_t most_digits, uint64_t max, uint64_t *ret)
 {
     uint64_t n = 0;

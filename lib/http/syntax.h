@@ -34,6 +34,12 @@ bool http_is_word(const char *text, size_t size, const char *word);
 bool http_words_equal(const char *a, const char *b);
 
 /*
+ * Whether two fields' names are one to a server that makes variables of them, as by CGI (RFC 3875,
+ * 4.1.18) and WSGI: X-Api-Key, x_api_key and X.Api-Key are HTTP_X_API_KEY there.
+ */
+bool http_names_alike(const char *a, const char *b);
+
+/*
  * Digits alone: at least one, at most most_digits, and not more than max. False, and *ret
  * untouched, for all else.
  */

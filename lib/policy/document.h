@@ -329,8 +329,14 @@ bool policy_text_matches(const struct policy_text *t, const char *text, size_t s
  */
 bool policy_path_is_plain(const char *path);
 
-/* http may be NULL, which every request satisfies. */
+/*
+ * http may be NULL, which every request satisfies. Whether the request satisfies it however it is
+ * read: all fields and parameters of a name have to, if there are several.
+ */
 bool policy_http_matches(const struct policy_http *http, const struct policy_request *request);
+
+/* Whether it satisfies it in one way to read it: one of several does, or an encoded one. */
+bool policy_http_could_match(const struct policy_http *http, const struct policy_request *request);
 
 /* The number of a type of DNS record by its name ("AAAA", "TYPE65"); -EINVAL: there is none. */
 int policy_dns_type_parse(const char *name, uint16_t *ret);

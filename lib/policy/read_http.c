@@ -4,6 +4,8 @@
  */
 #include "lib/policy/reader.h"
 
+#include "lib/http/syntax.h"
+
 #include <stdio.h>
 
 #define METHODS_MAX          16
@@ -200,9 +202,9 @@ static bool is_framing(const char *name)
     static const char *const names[] = {"content-length", "transfer-encoding", "connection", "te",
                                         "trailer",        "upgrade",           "keep-alive"};
     for (size_t i = 0; i < ARRAY_SIZE(names); i++)
-        if (!strcmp(name, names[i]))
+        if (http_names_alike(name, names[i]))
             return true;
-    return !strncmp(name, "proxy-", strlen("proxy-"));
+    return !strncmp(name, "proxy-", strlen("proxy-")) || !strncmp(name, "proxy_", strlen("proxy_"));
 }
 
 static int take_set_header(struct reader *r, const char *key, json_t *value,
@@ -239,8 +241,11 @@ static int read_set_headers(struct reader *r, json_t *value, const struct reader
         if (result < 0)
             return result;
         for (size_t i = 0; i < transform->set_count; i++)
-            if (!strcmp(list[i].name, set->name))
-                return reader_fail(r, "sets \"%s\" twice; leave one out", set->name);
+            if (http_names_alike(list[i].name, set->name))
+                return reader_fail(r, "sets \"%s\" twice%s; leave one out", set->name,
+                                   strcmp(list[i].name, set->name)
+                                       ? ", as servers can't tell it from the one above"
+                                       : "");
         transform->set_count++;
     }
     transform->set = list;

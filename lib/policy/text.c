@@ -3,8 +3,6 @@
 
 #include "lib/policy/document.h"
 
-#include <strings.h>
-
 /*
  * The pieces between the stars, each at the first place where it fits: a later place could only
  * leave less for the ones behind. So each byte of the text is looked at once.
@@ -77,58 +75,5 @@ bool policy_path_is_plain(const char *path)
         if (is_dots || (size == 0 && c[1]))
             return false;
     }
-    return true;
-}
-
-static bool has_method(const struct policy_http *http, const char *method)
-{
-    for (size_t i = 0; i < http->method_count; i++)
-        if (!strcmp(http->methods[i], method))
-            return true;
-    return http->method_count == 0;
-}
-
-/* One of the fields "name=value" between '&', as they stand: nothing is decoded. */
-static bool has_query(const struct policy_named_text *wanted, const char *query)
-{
-    size_t name_size = strlen(wanted->name);
-    for (const char *end; query; query = *end ? end + 1 : NULL) {
-        end = strchrnul(query, '&');
-        const char *equals = memchr(query, '=', (size_t)(end - query));
-        size_t size = (size_t)((equals ? equals : end) - query);
-        const char *value = equals ? equals + 1 : end;
-        if (size == name_size && !memcmp(query, wanted->name, size) &&
-            policy_text_matches(&wanted->value, value, (size_t)(end - value)))
-            return true;
-    }
-    return false;
-}
-
-static bool has_header(const struct policy_named_text *wanted, const struct policy_request *request)
-{
-    for (size_t i = 0; i < request->field_count; i++) {
-        const struct policy_field *field = &request->fields[i];
-        if (!strcasecmp(field->name, wanted->name) &&
-            policy_text_matches(&wanted->value, field->value, strlen(field->value)))
-            return true;
-    }
-    return false;
-}
-
-bool policy_http_matches(const struct policy_http *http, const struct policy_request *request)
-{
-    if (!http)
-        return true;
-    if (!request->method || !request->path || !has_method(http, request->method))
-        return false;
-    if (http->has_path && (!policy_path_is_plain(request->path) ||
-                           !policy_text_matches(&http->path, request->path, strlen(request->path))))
-        return false;
-    for (size_t i = 0; i < http->query_count; i++)
-        if (!has_query(&http->queries[i], request->query))
-            return false;
-    for (size_t i = 0; i < http->header_count; i++)
-        if (!has_header(&http->headers[i], request))
-            return false;
     return true;
 }

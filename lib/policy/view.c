@@ -169,10 +169,10 @@ static enum policy_answer answer_http(const struct policy_view *v, const struct 
     case POLICY_NAME_UNREADABLE:
         return POLICY_UNKNOWN;
     case POLICY_NAME_GIVEN:
-        if (!rule->is_allow && rule->http->has_path && v->flow.request.path &&
-            !policy_path_is_plain(v->flow.request.path))
-            return POLICY_YES;
-        return policy_http_matches(rule->http, &v->flow.request) ? POLICY_YES : POLICY_NO;
+        return (rule->is_allow ? policy_http_matches : policy_http_could_match)(rule->http,
+                                                                                &v->flow.request)
+                   ? POLICY_YES
+                   : POLICY_NO;
     default:
         return POLICY_NO;
     }

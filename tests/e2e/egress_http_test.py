@@ -451,14 +451,19 @@ class Credentials(Talk):
                            secrets={"K": {"source": {"env": "TEST_KEY"}, "env": ["K"], "allow": {"hosts": ["api.test"]}}})
 
     def test_g8_g9_what_the_policy_sets_is_set_once(self):
-        rules = self.policy(domain("api.good.test", transforms=[{"set_headers": {"authorization": "Bearer z"}}]))
+        rules = self.policy(domain("api.good.test", transforms=[{"set_headers": {"authorization": "Bearer z", "X-Api-Key": "y"}}]))
         text = ("GET /echo HTTP/1.1\\r\\nHost: api.good.test\\r\\nAuthorization: mine\\r\\nAUTHORIZATION: mine, too\\r\\n"
+                "X_Api_Key: mine\\r\\nX-API_KEY: mine\\r\\nX_Own: 1\\r\\n"
                 "Connection: close, authorization\\r\\n\\r\\n")
         trailer = ("POST / HTTP/1.1\\r\\nHost: api.good.test\\r\\nTransfer-Encoding: chunked\\r\\nConnection: close\\r\\n\\r\\n"
                    "0\\r\\nAuthorization: mine\\r\\n\\r\\n")
         said, refused = self.inside(f"[talk('{text}'), codes('{trailer}')]", *rules)
         headers = json.loads(said.split("\r\n\r\n", 1)[1])["headers"]
         self.assertEqual([value for name, value in headers if name.lower() == "authorization"], ["Bearer z"])
+        # As a server sees them that makes variables of them.
+        seen = [(name.upper().replace("-", "_"), value) for name, value in headers]
+        self.assertEqual([value for name, value in seen if name == "X_API_KEY"], ["y"])
+        self.assertIn(("X_OWN", "1"), seen)
         self.assertNotIn("mine", json.dumps(self.came_in()["authorizations"]))
         self.assertNotEqual(refused, [200])
 

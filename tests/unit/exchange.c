@@ -370,6 +370,28 @@ TEST(G8_what_is_set_replaces_every_field_of_its_name)
                "x-team: a\r\nx-put: 1\r\nContent-Length: 0\r\n\r\n");
 }
 
+/* X_Team is the same variable as X-Team to a program behind CGI or WSGI. */
+TEST(G8_what_is_set_replaces_fields_that_servers_take_for_it)
+{
+    talk(&changed,
+         ">GET /v1/ HTTP/1.1\r\nHost: api.good.test\r\nX_Team: b\r\nx.team: c\r\nXTeam: d\r\n"
+         "X-Team_: e\r\nauthorization_: f\r\n\r\n",
+         OK, NULL);
+    EXPECT_STR(said_to_server.data,
+               "GET /v1/ HTTP/1.1\r\nHost: api.good.test\r\nXTeam: d\r\nX-Team_: e\r\n"
+               "authorization_: f\r\nx-team: a\r\nauthorization: Bearer second\r\n\r\n");
+}
+
+TEST(G14_fields_that_servers_take_for_the_frame_go_no_further)
+{
+    talk(&plain,
+         ">GET /v1/ HTTP/1.1\r\nHost: api.good.test\r\nContent_Length: 5\r\nTransfer.Encoding: "
+         "chunked\r\n"
+         "Proxy_Authorization: a\r\nX_Own: 1\r\n\r\n",
+         OK, NULL);
+    EXPECT_STR(said_to_server.data, "GET /v1/ HTTP/1.1\r\nHost: api.good.test\r\nX_Own: 1\r\n\r\n");
+}
+
 TEST(G8_no_field_comes_in_a_trailer)
 {
     talk(&changed,

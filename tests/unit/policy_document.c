@@ -260,6 +260,12 @@ TEST(http_that_is_wrong)
                    "/rules/0/transforms/0/set_headers/x", "control character");
     expect_refused(RULE(A_RULE ",'transforms':[{'set_headers':{'x':'a','X':'b'}}]"),
                    "/rules/0/transforms/0/set_headers", "twice");
+    expect_refused(RULE(A_RULE ",'transforms':[{'set_headers':{'x-a':'a','X_A':'b'}}]"),
+                   "/rules/0/transforms/0/set_headers", "twice");
+    expect_refused(RULE(A_RULE ",'transforms':[{'set_headers':{'Transfer_Encoding':'1'}}]"),
+                   "/rules/0/transforms/0/set_headers/Transfer_Encoding", "frames messages");
+    expect_refused(RULE(A_RULE ",'transforms':[{'remove_headers':['proxy_x']}]"),
+                   "/rules/0/transforms/0/remove_headers/0", "frames messages");
     expect_refused(RULE(A_RULE ",'transforms':[{'set_headers':{'x':'${secret.NO}'}}]"),
                    "/rules/0/transforms/0/set_headers/x", "names no secret");
     expect_refused(RULE(A_RULE ",'transforms':[{'set_headers':{'x':'${secret.K'}}]"),

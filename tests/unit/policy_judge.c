@@ -302,6 +302,92 @@ TEST(fields_of_a_request)
     policy_free(p);
 }
 
+#define REF  "'http':{'query':[{'name':'ref','value':{'exact':'main'}}]}"
+#define MODE "'http':{'headers':[{'name':'X-Mode','value':{'exact':'read'}}]}"
+
+/* A request as a query, or as a field, and what it does to rules that have ref=main and X-Mode:
+ * read. */
+TEST(what_is_said_twice_or_can_be_read_in_two_ways)
+{
+    static const struct {
+        const char *query;
+        bool matches, could_match;
+    } queries[] = {
+        {"ref=main", true, true},
+        {"x=1&ref=main", true, true},
+        {"ref=main&ref=main", true, true},
+        {"ref=evil", false, false},
+        {"xref=main&ref", false, false},
+        {"ref=main&ref=evil", false, true},
+        {"ref=evil&ref=main", false, true},
+        {"ref=main&%72ef=evil", false, true},
+        {"ref=main&r%65%66=evil", false, true},
+        {"ref=main&REF=evil", false, true},
+        {"ref=main&x=1;ref=evil", false, true},
+        {"ref=main;x", false, true},
+        {"x=1;ref=main", true, true},
+        {"ref=main&ref", false, true},
+        {"ref=m%61in", false, true},
+        {"ref=ma%69n&ref=x", false, true},
+        {"%72ef=main", true, true},
+        {"ref=main%", false, false},
+        {"ref=main%0", false, false},
+        {"ref=main%00", false, false},
+        {"", false, false},
+        {"&&;;==&", false, false},
+        {NULL, false, false},
+    };
+    static const struct {
+        struct policy_field fields[2];
+        bool matches, could_match;
+    } heads[] = {
+        {{{"X-Mode", "read"}, {"A", "b"}}, true, true},
+        {{{"X-Mode", "read"}, {"x-mode", "read"}}, true, true},
+        {{{"X-Mode", "write"}, {"A", "b"}}, false, false},
+        {{{"X-Mode", "read"}, {"X-Mode", "write"}}, false, true},
+        {{{"X-Mode", "read"}, {"X_Mode", "write"}}, false, true},
+        {{{"x_mode", "write"}, {"X-Mode", "read"}}, false, true},
+        {{{"X.Mode", "write"}, {"X-Mode", "read"}}, false, true},
+        {{{"X_Mode", "read"}, {"XMode", "write"}}, true, true},
+    };
+    struct policy *p =
+        policy_of(DOCUMENT("", RULE("q", "allow", "{'domain':['a.test']}") "," REF "}," RULE(
+                                   "h", "allow", "{'domain':['a.test']}") "," MODE "}"));
+    const struct policy_rule *rules = policy_get_document(p)->rules;
+    struct policy_request r = {.state = POLICY_NAME_GIVEN, .method = "GET", .path = "/"};
+    for (size_t i = 0; i < ARRAY_SIZE(queries); i++) {
+        r.query = queries[i].query;
+        if (policy_http_matches(rules[0].http, &r) != queries[i].matches ||
+            policy_http_could_match(rules[0].http, &r) != queries[i].could_match)
+            harness_fail(__FILE__, __LINE__, "%s", r.query ?: "(none)");
+    }
+    for (size_t i = 0; i < ARRAY_SIZE(heads); i++) {
+        r.fields = heads[i].fields;
+        r.field_count = 2;
+        if (policy_http_matches(rules[1].http, &r) != heads[i].matches ||
+            policy_http_could_match(rules[1].http, &r) != heads[i].could_match)
+            harness_fail(__FILE__, __LINE__, "row %zu", i);
+    }
+    policy_free(p);
+}
+
+TEST(denies_hold_however_a_request_is_written)
+{
+    struct policy *p = policy_of(DOCUMENT(
+        "'default':'allow',",
+        RULE("d", "deny", "{'domain':['a.test']}") ",'http':{'method':['DELETE'],'query':"
+                                                   "[{'name':'q','value':{'exact':'x'}}]}}"));
+    expect_verdict(p, NULL, "tcp 20.1.1.1 80 from=a.test sni=- host=a.test http=GET:/y?q=x",
+                   "allow default");
+    expect_verdict(p, NULL, "tcp 20.1.1.1 80 from=a.test sni=- host=a.test http=DELETE:/y?q=x",
+                   "deny rule:d");
+    expect_verdict(p, NULL, "tcp 20.1.1.1 80 from=a.test sni=- host=a.test http=delete:/y?q=%78",
+                   "deny rule:d");
+    expect_verdict(p, NULL, "tcp 20.1.1.1 80 from=a.test sni=- host=a.test http=DELETE:/y?Q=x&q=1",
+                   "deny rule:d");
+    policy_free(p);
+}
+
 TEST(globs_of_text)
 {
     static const struct {

@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Whether a request satisfies a predicate. A request can say something twice, or in a way that
+ * servers read differently, and nobody here knows which of it the server goes by. So what a rule
+ * allows has to hold in each of these readings, and what a rule denies in one of them.
+ */
+#include "lib/policy/document.h"
+
+#include "lib/http/syntax.h"
+
+#include <strings.h>
+
+#define VALUE_MAX_BYTES 8192 /* decoded; no request line is longer */
+
+enum reading {
+    STRICT, /* it holds, however this is read */
+    LOOSE,  /* it could be read so that it holds */
+};
+
+/* What was seen of a field's or a parameter's occurrences. */
+struct seen {
+    bool any_holds, all_hold;
+};
+
+static bool has_method(const struct policy_http *http, const char *method, enum reading reading)
+{
+    for (size_t i = 0; i < http->method_count; i++)
+        if (!(reading == STRICT ? strcmp : strcasecmp)(http->methods[i], method))
+            return true;
+    return http->method_count == 0;
+}
+
+static int hex_digit(char c)
+{
+    if (c >= '0' && c <= '9')
+        return c - '0';
+    c |= 0x20;
+    return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+/* The next byte of a form's text (WHATWG URL, 5.1) at *at, which is moved behind it. */
+static char decode_byte(const char *text, size_t size, size_t *at)
+{
+    char c = text[(*at)++];
+    if (c == '+')
+        return ' ';
+    if (c != '%' || size - *at < 2)
+        return c;
+    int high = hex_digit(text[*at]), low = hex_digit(text[*at + 1]);
+    if (high < 0 || low < 0)
+        return c;
+    *at += 2;
+    return (char)(16 * high + low);
+}
+
+/* Some servers tell capitals apart, some don't. */
+static bool is_name(const char *text, size_t size, const char *name)
+{
+    size_t at = 0;
+    for (; *name && at < size; name++) {
+        char pair[2][2] = {{decode_byte(text, size, &at)}, {*name}};
+        if (strcasecmp(pair[0], pair[1]))
+            return false;
+    }
+    return !*name && at == size;
+}
+
+static bool value_holds(const struct policy_text *wanted, const char *text, size_t size,
+                        enum reading reading)
+{
+    char decoded[VALUE_MAX_BYTES];
+    size_t used = 0;
+    if (policy_text_matches(wanted, text, size))
+        return true;
+    if (reading == STRICT)
+        return false;
+    if (size > sizeof(decoded))
+        return true;
+    for (size_t at = 0; at < size;)
+        decoded[used++] = decode_byte(text, size, &at);
+    return policy_text_matches(wanted, decoded, used);
+}
+
+/* "name=value" between any of separators. */
+static void see_parameters(const struct policy_named_text *wanted, const char *query,
+                           const char *separators, enum reading reading, struct seen *seen)
+{
+    for (const char *end; query; query = *end ? end + 1 : NULL) {
+        end = query + strcspn(query, separators);
+        const char *equals = memchr(query, '=', (size_t)(end - query));
+        const char *value = equals ? equals + 1 : end;
+        if (!is_name(query, (size_t)((equals ? equals : end) - query), wanted->name))
+            continue;
+        bool holds = value_holds(&wanted->value, value, (size_t)(end - value), reading);
+        seen->any_holds |= holds;
+        seen->all_hold &= holds;
+    }
+}
+
+static bool holds(const struct seen *seen, enum reading reading)
+{
+    return seen->any_holds && (seen->all_hold || reading == LOOSE);
+}
+
+/* Old servers divide parameters at ';', too. */
+static bool has_query(const struct policy_named_text *wanted, const char *query,
+                      enum reading reading)
+{
+    struct seen seen = {.all_hold = true};
+    see_parameters(wanted, query, "&", reading, &seen);
+    see_parameters(wanted, query, "&;", reading, &seen);
+    return holds(&seen, reading);
+}
+
+static bool has_header(const struct policy_named_text *wanted, const struct policy_request *request,
+                       enum reading reading)
+{
+    struct seen seen = {.all_hold = true};
+    for (size_t i = 0; i < request->field_count; i++) {
+        const struct policy_field *field = &request->fields[i];
+        if (!http_names_alike(field->name, wanted->name))
+            continue;
+        bool is_so = policy_text_matches(&wanted->value, field->value, strlen(field->value));
+        seen.any_holds |= is_so;
+        seen.all_hold &= is_so;
+    }
+    return holds(&seen, reading);
+}
+
+static bool has_path(const struct policy_http *http, const char *path, enum reading reading)
+{
+    if (!http->has_path)
+        return true;
+    if (!policy_path_is_plain(path))
+        return reading == LOOSE;
+    return policy_text_matches(&http->path, path, strlen(path));
+}
+
+static bool matches(const struct policy_http *http, const struct policy_request *request,
+                    enum reading reading)
+{
+    if (!http)
+        return true;
+    if (!request->method || !request->path || !has_method(http, request->method, reading) ||
+        !has_path(http, request->path, reading))
+        return false;
+    for (size_t i = 0; i < http->query_count; i++)
+        if (!has_query(&http->queries[i], request->query, reading))
+            return false;
+    for (size_t i = 0; i < http->header_count; i++)
+        if (!has_header(&http->headers[i], request, reading))
+            return false;
+    return true;
+}
+
+bool policy_http_matches(const struct policy_http *http, const struct policy_request *request)
+{
+    return matches(http, request, STRICT);
+}
+
+bool policy_http_could_match(const struct policy_http *http, const struct policy_request *request)
+{
+    return matches(http, request, LOOSE);
+}
