@@ -324,8 +324,9 @@ bool policy_text_matches(const struct policy_text *t, const char *text, size_t s
 
 /*
  * Whether a path means the same to everybody who reads it: no "." or ".." among its segments and no
- * empty one, also with parameters behind it ("..;a=b"), no escape of what needs none or of what divides paths, no backslash. One that doesn't
- * satisfies no predicate on paths; a rule that denies by path denies it.
+ * empty one, also with parameters behind it ("..;a=b"), no escape of what needs none or of what
+ * divides paths, no backslash. One that doesn't satisfies no predicate on paths; a rule that denies
+ * by path denies it.
  */
 bool policy_path_is_plain(const char *path);
 
