@@ -98,15 +98,26 @@ int file_new(struct path path, struct inode *inode, int flags, const struct file
     return file_make(path, inode, flags, ops, NULL, ret);
 }
 
+/* No single digit: netstat(8) takes "socket:[1]" for no socket. */
+#define FIRST_ANONYMOUS_INO 16
+
+static struct super *anonymous_super_new(const char *type_name, long magic)
+{
+    struct super *s = super_new(type_name, magic);
+    if (s)
+        s->next_ino = FIRST_ANONYMOUS_INO;
+    return s;
+}
+
 /* Where Linux keeps such files; fstatfs(2) and st_dev tell them apart. */
 static struct super *anonymous_super(mode_t mode)
 {
     static struct super *pipes, *sockets, *others;
     if (S_ISFIFO(mode))
-        return pipes ? pipes : (pipes = super_new("pipefs", PIPEFS_MAGIC));
+        return pipes ? pipes : (pipes = anonymous_super_new("pipefs", PIPEFS_MAGIC));
     if (S_ISSOCK(mode))
-        return sockets ? sockets : (sockets = super_new("sockfs", SOCKFS_MAGIC));
-    return others ? others : (others = super_new("anon_inodefs", ANON_INODE_FS_MAGIC));
+        return sockets ? sockets : (sockets = anonymous_super_new("sockfs", SOCKFS_MAGIC));
+    return others ? others : (others = anonymous_super_new("anon_inodefs", ANON_INODE_FS_MAGIC));
 }
 
 int file_new_anonymous(const char *name_format, mode_t mode, int flags, const struct file_ops *ops,

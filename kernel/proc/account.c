@@ -6,6 +6,7 @@
 #include "kernel/host/host.h"
 #include "kernel/host/newer.h"
 #include "kernel/proc/meter.h"
+#include "kernel/proc/usage.h"
 
 #include <stdio.h>
 
@@ -34,16 +35,6 @@ static ssize_t read_own(const struct process *p, const char *what, char *text, s
     return host->read_proc(name, text, size);
 }
 
-/* "VmHWM:    1234 kB" of /proc/PID/status. */
-static long peak_resident_kib(const struct process *p)
-{
-    char text[4096];
-    if (read_own(p, "status", text, sizeof(text)) < 0)
-        return 0;
-    const char *at = strstr(text, "\nVmHWM:");
-    return at ? strtol(at + strlen("\nVmHWM:"), NULL, 10) : 0;
-}
-
 /* The second number of /proc/PID/statm, in pages: what it holds at its end. */
 static long resident_kib(const struct process *p)
 {
@@ -57,20 +48,15 @@ static long resident_kib(const struct process *p)
 /* False, and nothing changed, when it is gone. */
 static bool sample(const struct process *p, struct rusage *ret)
 {
-    int64_t total_ns, user_ns, system_ns = 0;
+    int64_t total_ns, system_ns = 0;
     if (host->cpu_time(p->host_pid, &total_ns) < 0)
         return false;
     /* The host, too, takes all of it for the program's own when no tick has said more. */
-    if (total_ns < BRIEF_NS) {
+    if (total_ns < BRIEF_NS)
         ret->ru_maxrss = resident_kib(p);
-    } else {
-        /* Whole ticks: only how the time is divided is taken from there. */
-        process_cpu_time(p, &user_ns, &system_ns);
-        system_ns = MIN(system_ns, total_ns);
-        ret->ru_maxrss = peak_resident_kib(p);
-    }
-    user_ns = total_ns - system_ns;
-    ret->ru_utime = ns_timeval(user_ns);
+    else if (process_usage(p, ret) == 0) /* in whole ticks: only how the time is divided is kept */
+        system_ns = MIN(timeval_ns(ret->ru_stime), total_ns);
+    ret->ru_utime = ns_timeval(total_ns - system_ns);
     ret->ru_stime = ns_timeval(system_ns);
     return true;
 }
@@ -119,6 +105,14 @@ static void add_time(struct timeval *sum, struct timeval t)
     *sum = ns_timeval(timeval_ns(*sum) + timeval_ns(t));
 }
 
+static void add_counts(struct rusage *sum, const struct rusage *used)
+{
+    sum->ru_minflt += used->ru_minflt;
+    sum->ru_majflt += used->ru_majflt;
+    sum->ru_nvcsw += used->ru_nvcsw;
+    sum->ru_nivcsw += used->ru_nivcsw;
+}
+
 void account_add_to_parent(const struct process *child)
 {
     struct rusage *sum = &child->parent->children_usage;
@@ -128,6 +122,8 @@ void account_add_to_parent(const struct process *child)
     add_time(&sum->ru_stime, child->children_usage.ru_stime);
     sum->ru_maxrss = MAX(sum->ru_maxrss, child->usage.ru_maxrss);
     sum->ru_maxrss = MAX(sum->ru_maxrss, child->children_usage.ru_maxrss);
+    add_counts(sum, &child->usage);
+    add_counts(sum, &child->children_usage);
 }
 
 struct account_totals account_totals(void)

@@ -173,6 +173,25 @@ TEST(usage_of_children_counts_when_they_were_waited_for)
     EXPECT_GE(usage_ms(RUSAGE_CHILDREN), 80);
 }
 
+TEST(usage_of_children_has_faults_and_switches)
+{
+    enum { PAGES = 100 };
+    static char memory[PAGES * 4096];
+    struct rusage u = {0};
+    pid_t pid = fork();
+    if (pid == 0) {
+        memset(memory, 1, sizeof(memory));
+        __asm__ volatile("" ::"r"(memory) : "memory");
+        burn(100);
+        usleep(1000);
+        _exit(0);
+    }
+    waitpid(pid, NULL, 0);
+    ASSERT_EQ(getrusage(RUSAGE_CHILDREN, &u), 0);
+    EXPECT_GE(u.ru_minflt, PAGES);
+    EXPECT_GE(u.ru_nvcsw, 1);
+}
+
 TEST(usage_of_children_that_are_ignored_does_not_count)
 {
     signal(SIGCHLD, SIG_IGN);

@@ -2,6 +2,9 @@
 /* /proc: limits, scores, those that are gone, and what is of the whole sandbox. */
 #include "tests/sys/procfs_support.h"
 
+#include <poll.h>
+#include <sys/epoll.h>
+
 /* ---- limits, scores, cgroup ---- */
 
 TEST(limits_follow_setrlimit)
@@ -252,6 +255,24 @@ TEST(mounts_name_the_root_and_proc)
     fclose(f);
     EXPECT_TRUE(root);
     EXPECT_TRUE(proc);
+}
+
+TEST(mounts_can_be_watched)
+{
+    static const char *const names[] = {"/proc/self/mounts", "/proc/self/mountinfo"};
+    int ep = epoll_create1(0);
+    ASSERT_GE(ep, 0);
+    for (int i = 0; i < 2; i++) {
+        struct epoll_event event = {.events = EPOLLIN | EPOLLPRI | EPOLLERR}, told = {0};
+        struct pollfd p = {.fd = open(names[i], O_RDONLY), .events = POLLIN | POLLOUT | POLLPRI};
+        ASSERT_GE(p.fd, 0);
+        EXPECT_EQ(poll(&p, 1, 0), 1);
+        EXPECT_EQ(p.revents, POLLIN);
+        EXPECT_EQ(epoll_ctl(ep, EPOLL_CTL_ADD, p.fd, &event), 0);
+        EXPECT_EQ(epoll_wait(ep, &told, 1, 0), 1);
+        EXPECT_EQ(told.events, EPOLLIN);
+        close(p.fd);
+    }
 }
 
 TEST(mountinfo_lines_are_well_formed)

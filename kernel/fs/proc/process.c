@@ -312,8 +312,9 @@ static int check_fd(const struct pseudo_node *n)
     {.name = "cwd", .mode = S_IFLNK | 0777, .show = proc_show_cwd, .follow = proc_follow_cwd},     \
     {.name = "root", .mode = S_IFLNK | 0777, .show = proc_show_root, .follow = proc_follow_root},  \
     {.name = "exe", .mode = S_IFLNK | 0777, .show = proc_show_exe, .follow = proc_follow_exe},     \
-    FILE_OF("mounts", 0444, proc_show_mounts),                                                     \
-    FILE_OF("mountinfo", 0444, proc_show_mountinfo),                                               \
+    {.name = "mounts", .mode = S_IFREG | 0444, .show = proc_show_mounts, .can_be_polled = true},   \
+    {.name = "mountinfo", .mode = S_IFREG | 0444, .show = proc_show_mountinfo,                     \
+     .can_be_polled = true},                                                                       \
     {.name = "smaps", .mode = S_IFREG | 0444, .show = proc_show_smaps,                             \
      .check = proc_check_access},                                                                  \
     {.name = "smaps_rollup", .mode = S_IFREG | 0444, .show = proc_show_smaps_rollup,               \

@@ -58,6 +58,8 @@ struct pseudo_entry {
     int (*check)(const struct pseudo_node *n);
     /* For magic links: where it leads, counted. `show` is its text. */
     int (*follow)(const struct pseudo_node *n, struct path *ret);
+    /* Of a file that can be watched with epoll(7); its text never changes by itself here. */
+    bool can_be_polled;
 };
 
 /* What tables mostly consist of: text that never changes, text that is made, directories, links. */
@@ -112,8 +114,8 @@ ssize_t pseudo_keys_range(size_t count, uint32_t **ret_keys);
  */
 int pseudo_parse_int(const char *text, int min, int max, int *ret);
 
-/* For tree.c: operations of the regular files. */
-extern const struct file_ops pseudo_text_ops;
+/* For tree.c: operations of the regular files; and of those that can be polled. */
+extern const struct file_ops pseudo_text_ops, pseudo_polled_text_ops;
 
 /* Bytes of text kept for open files at this moment. */
 size_t pseudo_text_bytes(void);

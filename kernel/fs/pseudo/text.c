@@ -141,10 +141,15 @@ static off_t text_lseek(struct file *f, off_t offset, int whence)
     return offset;
 }
 
-const struct file_ops pseudo_text_ops = {
-    .open = text_open,
-    .release = text_release,
-    .read = text_read,
-    .write = text_write,
-    .lseek = text_lseek,
-};
+/* Readable at any time; EPOLLPRI and EPOLLERR would tell of a change. */
+static uint32_t text_poll(struct file *f, struct poll_table *table)
+{
+    return EPOLLIN | EPOLLRDNORM;
+}
+
+#define TEXT_OPS                                                                        \
+    .open = text_open, .release = text_release, .read = text_read, .write = text_write, \
+    .lseek = text_lseek
+
+const struct file_ops pseudo_text_ops = {TEXT_OPS};
+const struct file_ops pseudo_polled_text_ops = {TEXT_OPS, .poll = text_poll};
