@@ -83,6 +83,13 @@ static void start_killing(struct run *r)
         start_dying(r);
 }
 
+/* It ends at once where it obeys. What it should have ended does so also where it doesn't. */
+static void start_telling(struct run *r)
+{
+    sandbox_kill_programs(r->sandbox);
+    set_state(r, TELLING, SANDBOX_TELLING_MS);
+}
+
 /* A reason of ours to end the sandbox: whether it is the first one, which is the cause. */
 static bool take_reason(struct run *r)
 {
@@ -100,7 +107,7 @@ static void end_sandbox(struct run *r, int sig)
         r->is_abandoned = true;
         return;
     }
-    if (r->state == LEAVING || r->state == DYING)
+    if (r->state == TELLING || r->state == LEAVING || r->state == DYING)
         return;
     execs_refuse(&r->execs);
     bool is_idle = r->spec->waits && !execs_signal_all(&r->execs, sig);
@@ -196,7 +203,9 @@ static void on_deadline(struct run *r)
     r->deadline_ns = 0;
     if (r->state == ENDING)
         start_killing(r);
-    else if (r->state == KILLING || r->state == LEAVING)
+    else if (r->state == KILLING)
+        start_telling(r);
+    else if (r->state == TELLING || r->state == LEAVING)
         start_dying(r);
     else if (r->state == DYING)
         look_at_the_dying(r);
@@ -319,10 +328,12 @@ static void read_signals(struct run *r)
 /* The main program is no more; what else runs in the sandbox ends with it. */
 void run_start_leaving(struct run *r)
 {
-    int64_t before_ns = r->deadline_ns;
     r->has_outcome = true;
     if (r->state == GONE || r->state == DYING)
         return;
+    if (r->state == KILLING)
+        start_telling(r);
+    int64_t before_ns = r->deadline_ns;
     set_state(r, LEAVING, SANDBOX_LEAVING_MS);
     /* What is left of a grace is not prolonged. */
     if (r->is_ended_by_us)

@@ -12,15 +12,19 @@
  *                        | the grace, or a second signal         |
  *                        v                                       |
  *                     KILLING  CONTROL_KILL ---------------------+
- *                        | 20 ms: killed from outside
+ *                        | 20 ms: its programs are killed from outside
+ *                        v                                       |
+ *                     TELLING  what they used -------------------+
+ *                        | 1 s: killed from outside
  *                        v
  *                     DYING  over when the kernel process is gone, or when
  *                               nothing was at work on that for 1 s, or 10 s later
  *
  * So no program in the sandbox lives longer than grace and 20 ms after its time was up, whatever it
- * does; and what it had written by then is carried to its reader before the end is told. A reader
- * that takes nothing for a second does not hold up an end that is ours. When this returns, nothing
- * of the sandbox is left, or it was said that the machine holds its end up.
+ * does, and whatever the kernel process does, which may be starved or taken over; and what it had
+ * written by then is carried to its reader before the end is told. A reader that takes nothing for
+ * a second does not hold up an end that is ours. When this returns, nothing of the sandbox is left,
+ * or it was said that the machine holds its end up.
  *
  * While it runs, SIGINT, SIGTERM, SIGHUP and SIGQUIT to this process end the sandbox, SIGUSR1 and
  * SIGUSR2 go to the program, SIGTSTP stops both, and SIGPIPE is ignored; a signal that was ignored
@@ -33,9 +37,10 @@
 #include "sandbox/spec.h"
 #include "sandbox/updates.h"
 
-/* Between CONTROL_KILL and SIGKILL to the kernel process. One that runs obeys at once; on a machine
- * that has much else to do what it says then, how much was used, would be lost if it got less. */
-#define SANDBOX_KILL_MS       1000
+#define SANDBOX_KILL_MS 20 /* between CONTROL_KILL and SIGKILL to the programs */
+/* From there to SIGKILL to the kernel process. One that runs obeys at once; on a machine that has
+ * much else to do what it says then, how much was used, would be lost if it got less. */
+#define SANDBOX_TELLING_MS    1000
 #define SANDBOX_LEAVING_MS    2000  /* between CONTROL_EXITED and the end of the kernel process */
 #define SANDBOX_DELIVERY_MS   1000  /* that a reader may rest when we have ended the program */
 #define SANDBOX_DYING_MS      1000  /* that the machine may hold up a killed kernel process */

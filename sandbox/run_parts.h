@@ -15,6 +15,7 @@ enum state {
     RUNNING,
     ENDING,  /* the program got a signal and has until the deadline */
     KILLING, /* the kernel process got CONTROL_KILL, likewise */
+    TELLING, /* the programs are killed from outside; it may still say what they used */
     LEAVING, /* the program has ended, the kernel process is about to */
     DYING,   /* all are killed from outside; the machine may hold the kernel process up */
     GONE,    /* the kernel process was waited for */

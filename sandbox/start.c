@@ -246,10 +246,12 @@ bool sandbox_send_descriptors(struct sandbox *s, const struct control_packet *p,
  * Its children, of which there is one, the tasks' init: with it the host kills their namespace. A
  * pid that is not its child any more is not in the list.
  */
-static void kill_tasks(pid_t pid)
+void sandbox_kill_programs(struct sandbox *s)
 {
     char path[64], text[64];
-    snprintf(path, sizeof(path), "/proc/%d/task/%d/children", pid, pid);
+    if (s->pid <= 0)
+        return;
+    snprintf(path, sizeof(path), "/proc/%d/task/%d/children", s->pid, s->pid);
     _cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC);
     ssize_t size = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
     text[MAX(size, (ssize_t)0)] = '\0';
@@ -262,7 +264,7 @@ void sandbox_kill(struct sandbox *s)
 {
     if (s->pid <= 0)
         return;
-    kill_tasks(s->pid);
+    sandbox_kill_programs(s);
     syscall(SYS_pidfd_send_signal, s->pidfd, SIGKILL, NULL, 0);
 }
 

@@ -55,6 +55,9 @@ bool sandbox_send_descriptors(struct sandbox *s, const struct control_packet *p,
  */
 void sandbox_kill(struct sandbox *s);
 
+/* Likewise its programs alone, whatever the kernel process does. */
+void sandbox_kill_programs(struct sandbox *s);
+
 /* Waits for the end of the kernel process (pidfd is readable) and notes wait_status and usage. */
 void sandbox_reap(struct sandbox *s);
 

@@ -14,7 +14,7 @@ import sys
 import unittest
 
 sys.dont_write_bytecode = True
-from cases import GLOVEBOX, LIMIT, Case, descendants, main, stat_fields, wait_until  # noqa: E402
+from cases import GLOVEBOX, LIMIT, Case, descendants, is_alive, main, stat_fields, wait_until  # noqa: E402
 
 NOBODY = 65534
 CGROUPS = "/sys/fs/cgroup"
@@ -105,6 +105,13 @@ class Limited(Case):
     def wait_for_start(self):
         self.assertTrue(wait_until(lambda: "pid" in self.record()))
         return int(self.record()["pid"])
+
+    def wait_for_work_below(self, kernel):
+        """Until a program has run for some ticks of the clock."""
+        def works(pid):
+            fields = stat_fields(pid)
+            return fields and int(fields[11]) + int(fields[12]) > 10
+        self.assertTrue(wait_until(lambda: any(works(pid) for pid, _ in descendants(kernel))))
 
     def groups(self):
         return [os.path.join(folder, name) for folder, names, _ in os.walk(CGROUPS)
@@ -265,6 +272,28 @@ class Rows:
                     self.expect_cause(result, "timeout", 124, f"time limit {reached}")
                     self.assertEqual(result["stdout"], "up\n")
 
+    def test_nobody_outlives_the_grace_of_a_kernel_that_does_not_obey(self):
+        for _ in range(10):
+            process = self.begin("--json", "--grace", "0", "--", "sh", "-c", "while :; do :; done")
+            kernel = self.wait_for_start()
+            self.wait_for_work_below(kernel)
+            with open(os.pidfd_open(kernel), "rb") as handle:
+                signal.pidfd_send_signal(handle.fileno(), signal.SIGSTOP)
+                programs = descendants(kernel)
+                process.send_signal(signal.SIGTERM)
+                self.assertTrue(wait_until(lambda: not any(is_alive(p) for p in programs)))
+                try:
+                    signal.pidfd_send_signal(handle.fileno(), signal.SIGCONT)
+                except ProcessLookupError:
+                    pass  # this test had not its turn for a second
+            result = json.loads(process.communicate(timeout=LIMIT)[0])
+            self.expect_cause(result, "killed", 143, "ended by SIGTERM")
+            self.expect_nothing_left()
+            # It lives on without programs, for the time it takes to say what they used.
+            if result["cpu_user_ms"] is not None:
+                return
+        self.fail("the programs ended with their kernel, not before it")
+
     def test_output_before_the_end_is_not_lost(self):
         script = "head -c 300000 /dev/zero | tr '\\0' x; exec sleep 1000"
         result = self.run_json("--timeout", "5", "--grace", "0", "--", "sh", "-c", script)
@@ -298,9 +327,7 @@ class Rows:
         script = "import os\nprint(flush=True)\nwhile True: os.getppid()"
         process = self.begin("--json", "python3", "-c", script)
         kernel = self.wait_for_start()
-        # Processor time in ticks: of the program, once it has called a while.
-        self.assertTrue(wait_until(lambda: any(int(stat_fields(pid)[11]) + int(stat_fields(pid)[12]) > 10
-                                               for pid, _ in descendants(kernel))))
+        self.wait_for_work_below(kernel)
         with open(f"/proc/{kernel}/task/{kernel}/children", encoding="ascii") as f:
             init = int(f.read().split()[0])
         os.kill(init, signal.SIGKILL)  # with their init the host ends all
