@@ -34,6 +34,7 @@ static const struct verb {
      cli_egress_help},
     {"policy", "check, explain, learn and replace network policies", cli_policy, cli_policy_help},
     {"serve", "sandboxes for programs that use E2B's SDKs", cli_serve, cli_serve_help},
+    {"key", "API keys of serve, and what they may do", cli_key, cli_key_help},
     {"doctor", "what this machine offers, and whether a sandbox holds", cli_doctor,
      cli_doctor_help},
     {"help", "explain a command: glovebox help run", cli_help, NULL},

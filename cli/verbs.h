@@ -44,6 +44,9 @@ void cli_wait_help(FILE *out);
 int cli_serve(int count, char **words);
 void cli_serve_help(FILE *out);
 
+int cli_key(int count, char **words);
+void cli_key_help(FILE *out);
+
 int cli_rm(int count, char **words);
 void cli_rm_help(FILE *out);
 

@@ -33,8 +33,6 @@ struct courier {
     char *error;         /* COURIER_TEXT_MAX bytes, for words */
 };
 
-int64_t courier_now_ns(void);
-
 /* Milliseconds to the deadline, at least 0. */
 int courier_left_ms(const struct courier *c);
 

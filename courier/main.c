@@ -5,6 +5,7 @@
  * Started by serve/courier.c. ROOTS: the bundle of authorities, "" for the machine's.
  */
 #include "courier/courier.h"
+#include "lib/caller/caller.h"
 #include "lib/policy/machine.h"
 #include "lib/tls/credentials.h"
 
@@ -12,21 +13,15 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <sys/socket.h>
-#include <time.h>
+
+_Static_assert(CALLER_WHY_MAX == COURIER_TEXT_MAX, "words of a caller are a report's");
 
 static struct policy_machine machine;
 static struct policy_net exempt[16];
 
-int64_t courier_now_ns(void)
-{
-    struct timespec ts;
-    clock_gettime(CLOCK_MONOTONIC, &ts);
-    return ts.tv_sec * NSEC_PER_SEC + ts.tv_nsec;
-}
-
 int courier_left_ms(const struct courier *c)
 {
-    return (int)MAX((c->deadline_ns - courier_now_ns()) / NSEC_PER_MSEC, (int64_t)0);
+    return (int)MAX((c->deadline_ns - caller_now_ns()) / NSEC_PER_MSEC, (int64_t)0);
 }
 
 int courier_fail(const struct courier *c, int error, const char *format, ...)
@@ -108,7 +103,7 @@ static int deliver(struct courier *c, int count, char **words)
 int main(int argc, char **argv)
 {
     struct courier_report report = {0};
-    struct courier c = {.deadline_ns = courier_now_ns() + COURIER_S * NSEC_PER_SEC,
+    struct courier c = {.deadline_ns = caller_now_ns() + COURIER_S * NSEC_PER_SEC,
                         .error = report.text};
     signal(SIGPIPE, SIG_IGN);
     int r = tls_credentials_start() < 0 ? -ENOMEM : deliver(&c, argc - 1, argv + 1);

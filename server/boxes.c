@@ -367,7 +367,7 @@ int boxes_new(const struct box_wish *wish,
     b->userdata = userdata;
     b->started_ms = server_wall_ms();
     b->deadline_ms = b->started_ms + wish->timeout_s * 1000;
-    int r = text_make_id(b->id);
+    int r = text_make_id(wish->prefix, b->id);
     if (r == 0)
         r = text_make_token(b->token);
     if (r == 0 && wish->has_private_ports)

@@ -68,6 +68,7 @@ struct box_wish {
     int internet;
     bool has_private_ports;
     const char *policy;                  /* or NULL */
+    const char *prefix;                  /* of its id, or "" */
     int64_t memory_mb, cpus_thousandths; /* 0: as the server has it */
 };
 

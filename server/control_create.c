@@ -213,6 +213,7 @@ static void begin(struct request *r, const struct box_wish *wish)
 static void ready(struct request *r)
 {
     struct box_wish wish = {.key = r->key->id,
+                            .prefix = r->key->scope.prefix,
                             .memory_mb = r->key->scope.memory_mb,
                             .cpus_thousandths = r->key->scope.cpus_thousandths};
     struct buf policy = BUF_INIT(LAUNCH_DATA_MAX / 2);

@@ -17,7 +17,8 @@ static void fail_because(struct request *r, int error)
     const char *why;
     unsigned status = control_status_of(error, &why);
     if (error == -EDQUOT)
-        request_fail(r, 429, "there are %d keys of this tenant, which is as many as may be; revoke some",
+        request_fail(r, 429,
+                     "there are %d keys of this tenant, which is as many as may be; revoke some",
                      KEYS_OF_TENANT_MAX);
     else
         request_fail(r, status, "%s",

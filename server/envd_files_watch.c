@@ -520,7 +520,7 @@ static struct watcher *watcher_new(const char *box)
     snprintf(w->source.box, sizeof(w->source.box), "%s", box);
     list_append(&watchers, &w->all);
     watcher_count++;
-    if (text_make_id(w->id) == 0)
+    if (text_make_id("", w->id) == 0)
         return w;
     watcher_free(w);
     return NULL;

@@ -117,10 +117,27 @@ static bool read_templates(const json_t *object, struct scope *s)
     return true;
 }
 
+/* Letters that an id may have; longer than the maker's, and beginning as that does. */
+static bool read_prefix(const json_t *object, struct scope *s)
+{
+    const char *wrong = NULL;
+    json_t *value = json_member(object, "namePrefix", JSON_STRING, &wrong);
+    const char *text = json_string_value(value);
+    if (!value)
+        return !wrong;
+    size_t size = json_string_length(value);
+    if (size == 0 || size > SCOPE_PREFIX_MAX ||
+        strspn(text, "0123456789abcdefghijklmnopqrstuvwxyz") != size ||
+        strncmp(text, s->prefix, strlen(s->prefix)) != 0)
+        return false;
+    memcpy(s->prefix, text, size + 1);
+    return true;
+}
+
 static bool is_member(const char *key)
 {
     static const char *const others[] = {"egress", "expiresAt", "readOnly", "manageKeys",
-                                         "publicPorts", "templates"};
+                                         "publicPorts", "templates", "namePrefix"};
     for (size_t i = 0; i < ARRAY_SIZE(numbers); i++)
         if (!strcmp(numbers[i].name, key))
             return true;
@@ -158,6 +175,8 @@ static const char *read_all(const json_t *object, struct scope *s)
         return "scope: readOnly, manageKeys and publicPorts can only be narrower than the own key's";
     if (!read_templates(object, s))
         return "scope.templates: give names, all of which the own key may use";
+    if (!read_prefix(object, s))
+        return "scope.namePrefix: give 1 to 8 of a-z and 0-9, beginning as the own key's does";
     return NULL;
 }
 
@@ -194,6 +213,8 @@ json_t *scope_write(const struct scope *s)
     }
     if (is_whole && s->templates)
         is_whole = json_object_set(object, "templates", s->templates) == 0;
+    if (is_whole && s->prefix[0])
+        is_whole = json_object_set_new(object, "namePrefix", json_string(s->prefix)) == 0;
     if (is_whole)
         return object;
     json_decref(object);

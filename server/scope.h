@@ -16,6 +16,8 @@ enum scope_egress {
     SCOPE_EGRESS_ANY,
 };
 
+#define SCOPE_PREFIX_MAX 8 /* what is left of an id is still no one's to guess */
+
 /* Numbers: 0 is no limit beside the server's own. */
 struct scope {
     int64_t sandboxes;                   /* at once */
@@ -28,6 +30,7 @@ struct scope {
     bool manages_keys;
     bool private_ports; /* whoever connects to a sandbox's ports needs its traffic token */
     json_t *templates; /* names, or NULL: all */
+    char prefix[SCOPE_PREFIX_MAX + 1]; /* of [a-z0-9]: of ids, behind their 'i' */
 };
 
 #define SCOPE_ALL ((struct scope){.egress = SCOPE_EGRESS_ANY, .manages_keys = true})

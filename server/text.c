@@ -42,10 +42,10 @@ static int make_random(char *out, size_t size, unsigned kinds)
     return 0;
 }
 
-int text_make_id(char out[BOX_ID_SIZE + 1])
+int text_make_id(const char *prefix, char out[BOX_ID_SIZE + 1])
 {
-    out[0] = 'i';
-    return make_random(out + 1, BOX_ID_SIZE - 1, 36);
+    int size = snprintf(out, BOX_ID_SIZE + 1, "i%s", prefix);
+    return make_random(out + size, BOX_ID_SIZE - (size_t)size, 36);
 }
 
 int text_make_token(char out[TOKEN_SIZE + 1])

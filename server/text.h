@@ -19,7 +19,7 @@
 int text_start(void);
 
 /* A new id (a new token: of [A-Za-z0-9]) with its NUL. 0 or -errno. */
-int text_make_id(char out[BOX_ID_SIZE + 1]);
+int text_make_id(const char *prefix, char out[BOX_ID_SIZE + 1]); /* behind the "i", or "" */
 int text_make_token(char out[TOKEN_SIZE + 1]);
 int text_make_api_key(char out[API_KEY_SIZE + 1]);
 int text_make_uuid(char out[UUID_SIZE + 1]); /* RFC 9562, version 4 */

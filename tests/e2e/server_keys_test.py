@@ -102,6 +102,20 @@ class Keys(Served):
         self.expect_status(other.ask("POST", "/v2/sandboxes", {"templateID": "base"}), 429)
         below.create()
 
+    def test_names_begin_as_the_key_says(self):
+        maker = self.make(manageKeys=True, namePrefix="ab")
+        for wider in ("", "a", "b", "ba", "AB", "ab-", "abcdefghi", 1):
+            with self.subTest(wider):
+                self.expect_status(self.make(maker, 400, namePrefix=wider), 400, "scope.namePrefix")
+        for client, pattern in ((maker, r"\Aiab[a-z0-9]{18}\Z"), (self.make(maker), r"\Aiab[a-z0-9]{18}\Z"),
+                                (self.make(maker, namePrefix="abcdefgh"), r"\Aiabcdefgh[a-z0-9]{12}\Z")):
+            box = client.create()
+            self.assertRegex(box.name, pattern)
+            self.assertEqual(box.run("/bin/echo", "here").out, b"here\n")
+        self.server.stop(signal.SIGKILL)
+        self.server.start()
+        self.assertRegex(maker.create().name, r"\Aiab")
+
     def test_a_rate(self):
         client = self.make(sandboxesPerMinute=2)
         answers = [client.ask("POST", "/v2/sandboxes", {"templateID": "base"}).status for _ in range(5)]

@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * glovebox-client METHOD URL (lib/base/client.h): started by those verbs of glovebox that ask a
+ * server, which so needs neither TLS nor libc's look-up of names in it. It has all that its user
+ * has, as curl(1) would: the server is the user's own, and what it answers is read strictly.
+ */
+#include "lib/base/client.h"
+#include "lib/caller/caller.h"
+#include "lib/http/url.h"
+#include "lib/tls/credentials.h"
+
+#include <netdb.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+static char why[CALLER_WHY_MAX + 100];
+
+struct order {
+    const char *method;
+    struct http_url url;
+    char *key, *content; /* of text */
+    size_t content_size;
+    char text[CLIENT_KEY_MAX + 1 + CLIENT_CONTENT_MAX + 1];
+};
+
+_printf_(2, 3) static int fail(int error, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    vsnprintf(why, sizeof(why), format, args);
+    va_end(args);
+    return error;
+}
+
+static int read_order(int count, char **words, struct order *o)
+{
+    size_t size = fread(o->text, 1, sizeof(o->text) - 1, stdin);
+    char *end = memchr(o->text, '\n', size);
+    if (count != 3 || !end || ferror(stdin) || !feof(stdin))
+        return fail(-EINVAL, "only glovebox starts this program");
+    if (!http_url_parse(words[2], &o->url))
+        return fail(-EINVAL, "'%.80s' is no URL; write one as http://127.0.0.1:3000", words[2]);
+    *end = '\0';
+    o->method = words[1];
+    o->key = o->text;
+    o->content = end + 1;
+    o->content_size = size - (size_t)(o->content - o->text);
+    return 0;
+}
+
+/* ---- a connection ---- */
+
+static int connect_one(const struct addrinfo *a, const struct caller *c)
+{
+    int error = 0;
+    socklen_t size = sizeof(error);
+    int fd = socket(a->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (fd < 0)
+        return -errno;
+    if (connect(fd, a->ai_addr, a->ai_addrlen) == 0)
+        return fd;
+    struct pollfd p = {.fd = fd, .events = POLLOUT};
+    if (errno != EINPROGRESS)
+        error = errno;
+    else if (poll(&p, 1, caller_left_ms(c)) <= 0)
+        error = ETIMEDOUT;
+    else
+        getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &size);
+    if (error) {
+        close(fd);
+        return -error;
+    }
+    return fd;
+}
+
+static int dial(const struct http_url *url, const struct caller *c)
+{
+    char host[HTTP_HOST_MAX_BYTES + 1], port[8];
+    const struct addrinfo hints = {.ai_socktype = SOCK_STREAM};
+    struct addrinfo *list;
+    snprintf(host, sizeof(host), "%s", url->host + (url->host[0] == '['));
+    host[strcspn(host, "]")] = '\0';
+    snprintf(port, sizeof(port), "%u", url->port);
+    int r = getaddrinfo(host, port, &hints, &list);
+    if (r)
+        return fail(-ENOENT, "%.100s: %s; see the URL", url->host, gai_strerror(r));
+    int fd = -ENOENT;
+    for (const struct addrinfo *a = list; a && fd < 0; a = a->ai_next)
+        fd = connect_one(a, c);
+    freeaddrinfo(list);
+    if (fd < 0)
+        return fail(fd, "%.100s:%u: %s; does glovebox serve run there?", url->host, url->port,
+                    strerror(-fd));
+    return fd;
+}
+
+/* ---- one request ---- */
+
+static int load_roots(struct caller *c, struct tls_roots **ret)
+{
+    const char *what, *bundle = getenv("SSL_CERT_FILE");
+    int r = tls_roots_load(bundle && *bundle ? bundle : NULL, NULL, 0, ret, &what);
+    if (r < 0)
+        return fail(r, "%.100s: %s; install ca-certificates, or see SSL_CERT_FILE", what,
+                    strerror(-r));
+    c->roots = *ret;
+    return 0;
+}
+
+static int ask(const struct order *o, struct buf *answer)
+{
+    struct tls_roots *roots = NULL;
+    struct caller c = {
+        .host = o->url.host,
+        .deadline_ns = caller_now_ns() + CLIENT_S * NSEC_PER_SEC,
+        .why = why,
+    };
+    const struct http_field fields[] = {
+        {"X-API-Key", o->key},
+        {"User-Agent", "glovebox/" GLOVEBOX_VERSION},
+        {"Content-Type", "application/json"},
+    };
+    const struct http_request_head head = {
+        .method = o->method,
+        .form = HTTP_TARGET_ORIGIN,
+        .authority = {o->url.host, o->url.port},
+        .path = o->url.path,
+        .query = o->url.query,
+        .fields = fields,
+        .field_count = ARRAY_SIZE(fields) - (o->content_size == 0),
+        .framing = {.kind = o->content_size ? HTTP_BODY_LENGTH : HTTP_BODY_NONE,
+                    .length = o->content_size},
+        .closes = true,
+    };
+    int r = o->url.is_secure ? load_roots(&c, &roots) : 0;
+    _cleanup_close_ int fd = r == 0 ? dial(&o->url, &c) : -1;
+    if (r < 0 || fd < 0)
+        return r < 0 ? r : fd;
+    c.fd = fd;
+    r = caller_ask(&c, &head, o->content, o->content_size, answer);
+    if (r < 0)
+        strcat(why, o->url.is_secure ? "; is it your server? SSL_CERT_FILE names its authorities"
+                                     : "; is it glovebox serve?");
+    return r;
+}
+
+int main(int argc, char **argv)
+{
+    static struct order order;
+    struct buf answer = BUF_INIT(CLIENT_ANSWER_MAX);
+    signal(SIGPIPE, SIG_IGN);
+    int r = tls_credentials_start() < 0 ? fail(-ENOMEM, "out of memory; free some and try again")
+                                        : read_order(argc, argv, &order);
+    if (r == 0)
+        r = ask(&order, &answer);
+    explicit_bzero(order.text, sizeof(order.text));
+    printf("%d\n", MAX(r, 0));
+    if (r < 0)
+        fputs(why, stdout);
+    else
+        fwrite(answer.data, 1, answer.size, stdout);
+    buf_wipe(&answer);
+    return fflush(stdout) != 0;
+}
