@@ -11,8 +11,10 @@
 #include <stdio.h>
 #include <sys/socket.h>
 
-#define ASK_TRIES 2
-#define SMTP_PORT 25
+#define ASK_TRIES       2
+#define SMTP_PORT       25
+#define OTHER_FAMILY_MS 250 /* for the answer of the other family */
+#define NEXT_ADDRESS_MS 250 /* until the next address is tried, too */
 
 static struct resolver *resolver;
 
@@ -21,6 +23,12 @@ int dial_start(const struct courier *c)
     const char *why;
     int r = resolver_new(&resolver, NULL, 0, ASK_TRIES, &why);
     return r < 0 ? courier_fail(c, r, "names: %s", why) : 0;
+}
+
+static int left_ms(int64_t until_ns)
+{
+    int64_t left_ns = until_ns - courier_now_ns();
+    return left_ns > 0 ? (int)(left_ns / NSEC_PER_MSEC) + 1 : 0;
 }
 
 /* ---- names ---- */
@@ -41,19 +49,25 @@ static void on_reply(struct resolver_question *question, const uint8_t *reply, s
         q->found = (struct dns_addresses){0};
 }
 
-static void ask(const struct courier *c, struct question *q)
+/* Of both families at once. Where one has answered the other gets a moment more (RFC 8305, 3). */
+static void ask_both(const struct courier *c, struct question *v4, struct question *v6)
 {
-    resolver_ask(resolver, q->name, q->type, &q->question);
-    while (!q->is_over && courier_left_ms(c) > 0) {
+    int64_t until_ns = c->deadline_ns;
+    resolver_ask(resolver, v4->name, v4->type, &v4->question);
+    resolver_ask(resolver, v6->name, v6->type, &v6->question);
+    while (!v4->is_over || !v6->is_over) {
         struct pollfd p[RESOLVER_SOCKETS_MAX];
+        if (v4->found.count > 0 || v6->found.count > 0)
+            until_ns = MIN(until_ns, courier_now_ns() + OTHER_FAMILY_MS * NSEC_PER_MSEC);
+        int left = left_ms(until_ns), wait = resolver_wait_ms(resolver);
+        if (left == 0)
+            break;
         size_t count = resolver_fill_poll(resolver, p);
-        int left = courier_left_ms(c), wait = resolver_wait_ms(resolver);
         if (poll(p, count, wait < 0 ? left : MIN(left, wait)) < 0)
             count = 0;
         resolver_step(resolver, p, count);
     }
-    if (!q->is_over)
-        resolver_cancel(resolver);
+    resolver_cancel(resolver);
 }
 
 /* ---- addresses ---- */
@@ -64,8 +78,15 @@ static bool is_allowed(const struct courier *c, const struct in6_addr *address)
     return class == POLICY_GROUP_PUBLIC || policy_floor_is_exempt(&c->operator, address, class);
 }
 
-/* A connected socket, or -errno. */
-static int try(const struct courier *c, const struct in6_addr *address)
+/* Connections that are being made: one and the next, until one is there (RFC 8305, 5). */
+struct attempts {
+    struct pollfd list[DNS_FOUND_MAX];
+    size_t count;
+    int error; /* of the last one that failed: negative errno, or 0 */
+};
+
+/* One address more; false: it failed at once. */
+static bool begin(const struct courier *c, struct attempts *a, const struct in6_addr *address)
 {
     struct sockaddr_in6 v6 = {
         .sin6_family = AF_INET6, .sin6_port = htons(c->url.port), .sin6_addr = *address};
@@ -77,34 +98,83 @@ static int try(const struct courier *c, const struct in6_addr *address)
     int r = fd < 0 ? -1
                    : connect(fd, is_v4 ? (struct sockaddr *)&v4 : (struct sockaddr *)&v6,
                              is_v4 ? sizeof(v4) : sizeof(v6));
-    if (r < 0 && errno != EINPROGRESS)
-        return -errno;
-    struct pollfd p = {.fd = fd, .events = POLLOUT};
-    int error = 0;
-    socklen_t size = sizeof(error);
-    if (poll(&p, 1, courier_left_ms(c)) <= 0)
-        return -ETIMEDOUT;
-    if (getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &size) < 0 || error)
-        return error ? -error : -errno;
-    return TAKE_FD(fd);
+    if (r < 0 && errno != EINPROGRESS) {
+        a->error = -errno;
+        return false;
+    }
+    a->list[a->count++] = (struct pollfd){.fd = TAKE_FD(fd), .events = POLLOUT};
+    return true;
+}
+
+static void end_attempt(struct attempts *a, size_t i)
+{
+    close(a->list[i].fd);
+    a->list[i] = a->list[--a->count];
+}
+
+/* The socket of one that is there, or -1. Those that failed are taken out. */
+static int take_ready(struct attempts *a)
+{
+    for (size_t i = a->count; i-- > 0;) {
+        int error = 0;
+        socklen_t size = sizeof(error);
+        if (!a->list[i].revents)
+            continue;
+        if (getsockopt(a->list[i].fd, SOL_SOCKET, SO_ERROR, &error, &size) == 0 && !error) {
+            int fd = a->list[i].fd;
+            a->list[i] = a->list[--a->count];
+            return fd;
+        }
+        a->error = error ? -error : -errno;
+        end_attempt(a, i);
+    }
+    return -1;
+}
+
+/* Waits for one of them until then, or until one fails. */
+static int wait_for(struct attempts *a, int64_t until_ns)
+{
+    size_t before = a->count;
+    int fd = -1;
+    while (fd < 0 && a->count > 0 && a->count == before && left_ms(until_ns) > 0)
+        if (poll(a->list, a->count, left_ms(until_ns)) > 0)
+            fd = take_ready(a);
+    return fd;
+}
+
+/* A connected socket, or -errno. */
+static int connect_any(const struct courier *c, const struct in6_addr *addresses, size_t count)
+{
+    struct attempts a = {0};
+    int fd = -1;
+    for (size_t i = 0; fd < 0 && (i < count || a.count > 0) && courier_left_ms(c) > 0;) {
+        bool has_begun = false;
+        while (i < count && !has_begun)
+            has_begun = begin(c, &a, &addresses[i++]);
+        int64_t next_ns = courier_now_ns() + NEXT_ADDRESS_MS * NSEC_PER_MSEC;
+        fd = wait_for(&a, i < count ? MIN(next_ns, c->deadline_ns) : c->deadline_ns);
+    }
+    /* One that has not answered yet says more than one that failed before. */
+    int r = fd >= 0 ? fd : a.count > 0 || !a.error ? -ETIMEDOUT : a.error;
+    while (a.count > 0)
+        end_attempt(&a, a.count - 1);
+    return r;
 }
 
 static int try_all(const struct courier *c, const struct dns_addresses *list)
 {
-    int r = 0;
+    struct in6_addr allowed[DNS_FOUND_MAX];
     size_t tried = 0;
-    for (size_t i = 0; i < list->count && courier_left_ms(c) > 0; i++) {
-        if (!is_allowed(c, &list->list[i].address))
-            continue;
-        tried++;
-        r = try(c, &list->list[i].address);
-        if (r >= 0)
-            return r;
-    }
+    for (size_t i = 0; i < list->count; i++)
+        if (is_allowed(c, &list->list[i].address))
+            allowed[tried++] = list->list[i].address;
+    int r = connect_any(c, allowed, tried);
+    if (r >= 0)
+        return r;
+    if (list->count == 0 && courier_left_ms(c) == 0)
+        return courier_fail(c, -ETIMEDOUT, "%s: its name took %d s", c->url.host, COURIER_S);
     if (list->count == 0)
         return courier_fail(c, -ENOENT, "%s: no such name, or nobody answers for it", c->url.host);
-    if (tried == 0 && courier_left_ms(c) == 0)
-        return courier_fail(c, -ETIMEDOUT, "%s: its name took %d s", c->url.host, COURIER_S);
     if (tried == 0)
         return courier_fail(c, -EACCES,
                             "%s: its address is not public; the operator may allow it with "
@@ -131,6 +201,19 @@ static bool read_literal(const char *host, struct dns_addresses *ret)
     return inet_pton(AF_INET6, text + 1, &ret->list[0].address) == 1;
 }
 
+/* One of each in turns, so that a family without a way out costs a moment (RFC 8305, 4). */
+static void interleave(const struct dns_addresses *a, const struct dns_addresses *b,
+                       struct dns_addresses *ret)
+{
+    *ret = (struct dns_addresses){0};
+    for (size_t i = 0; i < MAX(a->count, b->count); i++) {
+        if (i < a->count && ret->count < ARRAY_SIZE(ret->list))
+            ret->list[ret->count++] = a->list[i];
+        if (i < b->count && ret->count < ARRAY_SIZE(ret->list))
+            ret->list[ret->count++] = b->list[i];
+    }
+}
+
 int dial(const struct courier *c)
 {
     struct dns_addresses all;
@@ -140,10 +223,8 @@ int dial(const struct courier *c)
         return courier_fail(c, -EACCES, "port 25 is not for messages of this kind");
     if (read_literal(c->url.host, &all))
         return try_all(c, &all);
-    ask(c, &v4);
-    ask(c, &v6);
-    for (size_t i = 0; i < v6.found.count && v4.found.count < ARRAY_SIZE(v4.found.list); i++)
-        v4.found.list[v4.found.count++] = v6.found.list[i];
+    ask_both(c, &v4, &v6);
+    interleave(&v6.found, &v4.found, &all);
     resolver_free(TAKE_PTR(resolver));
-    return try_all(c, &v4.found);
+    return try_all(c, &all);
 }

@@ -14,11 +14,20 @@
 struct list {
     struct policy_net nets[ADDRESSES_MAX];
     uint32_t interfaces[ADDRESSES_MAX];
+    uint32_t told_by[ADDRESSES_MAX]; /* the latest dump that was under way or over then */
     size_t count;
 };
 
 static struct list own, broadcasts;
 static struct watch socket_watch = WATCH_NONE;
+
+/* All addresses, one after the other. The machine has one dump at a time for a socket (EBUSY). */
+static struct {
+    uint32_t number;  /* of the last one that was asked for */
+    uint32_t begun;   /* of the last one of which something has come */
+    bool is_running;  /* its end has not come */
+    bool is_outdated; /* more has changed than it tells: another one has to follow */
+} dump;
 
 static size_t find(const struct list *l, const struct in6_addr *address, uint32_t interface)
 {
@@ -29,17 +38,36 @@ static size_t find(const struct list *l, const struct in6_addr *address, uint32_
     return i;
 }
 
+/* The last one takes its place. */
+static void take_out(struct list *l, size_t i)
+{
+    l->count--;
+    l->nets[i] = l->nets[l->count];
+    l->interfaces[i] = l->interfaces[l->count];
+    l->told_by[i] = l->told_by[l->count];
+}
+
 static void set(struct list *l, const struct in6_addr *address, uint32_t interface, bool is_there)
 {
     size_t i = find(l, address, interface);
-    if (is_there == (i < l->count))
+    if (!is_there && i < l->count)
+        take_out(l, i);
+    if (!is_there)
         return;
     if (i == ADDRESSES_MAX)
         gateway_fail("this machine has more than %d addresses", ADDRESSES_MAX);
-    /* A new one goes behind all; the last one takes the place of one that went. */
-    l->nets[i] = is_there ? (struct policy_net){*address, 128} : l->nets[l->count - 1];
-    l->interfaces[i] = is_there ? interface : l->interfaces[l->count - 1];
-    l->count = is_there ? l->count + 1 : l->count - 1;
+    l->nets[i] = (struct policy_net){*address, 128};
+    l->interfaces[i] = interface;
+    l->told_by[i] = dump.begun;
+    l->count = MAX(l->count, i + 1);
+}
+
+/* Behind a whole dump: those are gone that neither it nor what came since has told. */
+static void keep_told(struct list *l)
+{
+    for (size_t i = l->count; i-- > 0;)
+        if (l->told_by[i] != dump.begun)
+            take_out(l, i);
 }
 
 /* False: it is none. */
@@ -87,22 +115,54 @@ static void ask_for_all(void)
         struct ifaddrmsg address;
     } q = {.header = {.nlmsg_len = sizeof(q),
                       .nlmsg_type = RTM_GETADDR,
-                      .nlmsg_flags = NLM_F_REQUEST | NLM_F_DUMP}};
+                      .nlmsg_flags = NLM_F_REQUEST | NLM_F_DUMP,
+                      .nlmsg_seq = ++dump.number}};
+    dump.is_running = true;
+    dump.is_outdated = false;
     if (send(socket_watch.fd, &q, sizeof(q), 0) != (ssize_t)sizeof(q))
         gateway_fail("this machine's addresses: %s", strerror(errno));
 }
 
-/* One packet; true: there was one. *ret_is_end: it ends all that was asked for. */
-static bool take_packet(int flags, bool *ret_is_end)
+/* More has changed than there was room to tell. */
+static void ask_again(void)
+{
+    if (dump.is_running)
+        dump.is_outdated = true;
+    else
+        ask_for_all();
+}
+
+static void take_message(const struct nlmsghdr *h)
+{
+    if (h->nlmsg_type == NLMSG_ERROR)
+        gateway_fail("this machine's addresses: it does not tell them");
+    if (dump.is_running && h->nlmsg_seq == dump.number && h->nlmsg_flags & NLM_F_MULTI) {
+        dump.begun = dump.number;
+        dump.is_outdated |= (h->nlmsg_flags & NLM_F_DUMP_INTR) != 0;
+    }
+    if (h->nlmsg_type == RTM_NEWADDR || h->nlmsg_type == RTM_DELADDR)
+        take_address(h);
+    if (h->nlmsg_type != NLMSG_DONE || !dump.is_running)
+        return;
+    dump.is_running = false;
+    if (dump.is_outdated) {
+        ask_for_all();
+        return;
+    }
+    keep_told(&own);
+    keep_told(&broadcasts);
+}
+
+/* One packet; true: there was one. */
+static bool take_packet(int flags)
 {
     static _Alignas(struct nlmsghdr) char packet[ANSWER_BYTES];
     struct sockaddr_nl from = {0};
     socklen_t from_size = sizeof(from);
     ssize_t n = recvfrom(socket_watch.fd, packet, sizeof(packet), flags, (struct sockaddr *)&from,
                          &from_size);
-    *ret_is_end = false;
-    if (n < 0 && errno == ENOBUFS) { /* more has changed than there was room to tell */
-        ask_for_all();
+    if (n < 0 && errno == ENOBUFS) {
+        ask_again();
         return true;
     }
     if (n < 0 && errno != EINTR && errno != EAGAIN)
@@ -111,13 +171,8 @@ static bool take_packet(int flags, bool *ret_is_end)
         return errno == EINTR;
     int left = (int)n;
     for (const struct nlmsghdr *h = (const void *)packet; from.nl_pid == 0 && NLMSG_OK(h, left);
-         h = NLMSG_NEXT(h, left)) {
-        if (h->nlmsg_type == NLMSG_ERROR)
-            gateway_fail("this machine's addresses: it does not tell them");
-        *ret_is_end |= h->nlmsg_type == NLMSG_DONE;
-        if (h->nlmsg_type == RTM_NEWADDR || h->nlmsg_type == RTM_DELADDR)
-            take_address(h);
-    }
+         h = NLMSG_NEXT(h, left))
+        take_message(h);
     gateway.operator.host_count = own.count;
     gateway.operator.broadcast_count = broadcasts.count;
     return true;
@@ -125,8 +180,7 @@ static bool take_packet(int flags, bool *ret_is_end)
 
 void own_look(void)
 {
-    bool is_end;
-    while (take_packet(MSG_DONTWAIT, &is_end))
+    while (take_packet(MSG_DONTWAIT))
         ;
 }
 
@@ -139,7 +193,6 @@ void own_start(void)
 {
     const struct sockaddr_nl all = {.nl_family = AF_NETLINK,
                                     .nl_groups = RTMGRP_IPV4_IFADDR | RTMGRP_IPV6_IFADDR};
-    bool is_end = false;
     socket_watch = (struct watch){.fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE),
                                   .ready = on_ready};
     if (socket_watch.fd < 0 ||
@@ -148,7 +201,7 @@ void own_start(void)
     gateway.operator.host = own.nets;
     gateway.operator.broadcast = broadcasts.nets;
     ask_for_all();
-    while (!is_end)
-        take_packet(0, &is_end);
+    while (dump.is_running)
+        take_packet(0);
     watch_for(&socket_watch, EPOLLIN);
 }
