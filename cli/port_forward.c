@@ -3,6 +3,7 @@
 
 #include "cli/say.h"
 #include "sandbox/port_ask.h"
+#include "sandbox/socket_file.h"
 
 #include <poll.h>
 #include <signal.h>
@@ -52,7 +53,7 @@ static void admit(struct forwarding *f, size_t i)
     int fd = port_forward_accept(f->listeners[i]);
     size_t at = 0;
     if (fd < 0) {
-        f->rests = errno == EMFILE || errno == ENFILE;
+        f->rests = socket_file_is_short(fd);
         return;
     }
     int r = port_ask_connect(f->socket, f->last_number + 1, f->forwards[i].guest_port,

@@ -11,7 +11,7 @@ static const struct copy_client free_client = {.fd = -1};
 
 void copies_init(struct copies *c)
 {
-    *c = (struct copies){.listener = -1};
+    *c = (struct copies){.listener.fd = -1};
     for (size_t i = 0; i < CONTROL_COPIES_MAX; i++)
         c->clients[i] = free_client;
 }
@@ -23,7 +23,7 @@ int copies_open(struct copies *c, const struct registry *r, struct sandbox *s,
     if (fd < 0)
         return sandbox_error_set(e, fd, "%s/sandboxes/%s: socket: %s; make room there", r->path,
                                  r->name, strerror(-fd));
-    c->listener = fd;
+    c->listener.fd = fd;
     c->sandbox = s;
     return 0;
 }
@@ -38,7 +38,7 @@ static void drop(struct copies *c, struct copy_client *client)
 
 static void admit(struct copies *c)
 {
-    _cleanup_close_ int fd = socket_file_accept(c->listener);
+    _cleanup_close_ int fd = listener_accept(&c->listener);
     for (size_t i = 0; i < CONTROL_COPIES_MAX && fd >= 0; i++)
         if (c->clients[i].fd < 0)
             c->clients[i].fd = TAKE_FD(fd);
@@ -96,9 +96,9 @@ void copies_take(struct copies *c, int32_t number, const char *records, size_t s
     }
 }
 
-void copies_fill_poll(const struct copies *c, struct pollfd p[COPIES_POLL_MAX])
+void copies_fill_poll(struct copies *c, struct pollfd p[COPIES_POLL_MAX])
 {
-    p[0] = (struct pollfd){.fd = c->listener, .events = POLLIN};
+    listener_fill_poll(&c->listener, &p[0]);
     for (size_t i = 0; i < CONTROL_COPIES_MAX; i++)
         p[1 + i] = (struct pollfd){.fd = c->clients[i].fd, .events = POLLIN};
 }
@@ -117,6 +117,5 @@ void copies_close(struct copies *c)
     for (size_t i = 0; i < CONTROL_COPIES_MAX; i++)
         if (c->clients[i].fd >= 0)
             drop(c, &c->clients[i]);
-    base_closep(&c->listener);
-    c->listener = -1;
+    listener_close(&c->listener);
 }

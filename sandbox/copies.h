@@ -13,6 +13,7 @@
 #pragma once
 
 #include "lib/base/control.h"
+#include "sandbox/listener.h"
 #include "sandbox/registry.h"
 #include "sandbox/start.h"
 
@@ -21,7 +22,7 @@
 #define COPIES_POLL_MAX (1 + CONTROL_COPIES_MAX)
 
 struct copies {
-    int listener; /* -1 */
+    struct listener listener;
     struct sandbox *sandbox;
     struct copy_client {
         int fd;          /* -1: free */
@@ -38,7 +39,7 @@ int copies_open(struct copies *c, const struct registry *r, struct sandbox *s,
                 struct sandbox_error *e);
 
 /* For the loop: what to wait for, and what to do then. */
-void copies_fill_poll(const struct copies *c, struct pollfd p[COPIES_POLL_MAX]);
+void copies_fill_poll(struct copies *c, struct pollfd p[COPIES_POLL_MAX]);
 void copies_step(struct copies *c, const struct pollfd p[COPIES_POLL_MAX]);
 
 /* What came as CONTROL_COPIED: any bytes, of any number. */

@@ -13,10 +13,6 @@
 /* Who has more to be sent is not asked for its next question, but at one with less: it may not read
  * and still want to say that its program is to end. */
 #define UNSENT_ASKING_BYTES 65536
-/* How long nobody is let in when there is no descriptor for him, if none of ours is closed before.
- * Others of the process, or of the machine, may have been in the way. */
-#define REST_NS (50 * NSEC_PER_MSEC)
-
 int64_t execs_now_ns(void)
 {
     struct timespec ts;
@@ -300,11 +296,11 @@ static void admit(struct execs *x)
 {
     _cleanup_close_ int fd = socket_file_accept(x->listener);
     const int size = EXEC_IN_FLIGHT_BYTES / 2; /* socket(7): the host doubles it */
-    /* Told again and again, until a descriptor is free. */
-    if (fd < 0 && (errno == EMFILE || errno == ENFILE)) {
+    /* If none of ours is closed before. */
+    if (socket_file_is_short(fd)) {
         x->is_deaf = epoll_ctl(x->epoll, EPOLL_CTL_DEL, x->listener, NULL) == 0;
         x->has_closed = false;
-        x->deaf_until_ns = execs_in_ns(REST_NS);
+        x->deaf_until_ns = execs_in_ns(SOCKET_FILE_REST_NS);
     }
     if (fd < 0 || x->client_count >= EXEC_CLIENTS_MAX ||
         setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &size, sizeof(size)) < 0)

@@ -5,7 +5,7 @@
 
 void files_init(struct files *f)
 {
-    *f = (struct files){.listener = -1};
+    *f = (struct files){.listener.fd = -1};
     for (size_t i = 0; i < FILES_NEWCOMERS_MAX; i++)
         f->newcomers[i] = -1;
 }
@@ -17,7 +17,7 @@ int files_open(struct files *f, const struct registry *r, struct sandbox *s,
     if (fd < 0)
         return sandbox_error_set(e, fd, "%s/sandboxes/%s: socket: %s; make room there", r->path,
                                  r->name, strerror(-fd));
-    f->listener = fd;
+    f->listener.fd = fd;
     f->sandbox = s;
     return 0;
 }
@@ -53,7 +53,7 @@ static void hear(struct files *f, size_t i)
 /* Most have said their hello already. */
 static void admit(struct files *f)
 {
-    int fd = socket_file_accept(f->listener);
+    int fd = listener_accept(&f->listener);
     size_t i = 0;
     if (fd < 0)
         return;
@@ -65,9 +65,9 @@ static void admit(struct files *f)
     hear(f, i);
 }
 
-void files_fill_poll(const struct files *f, struct pollfd p[FILES_POLL_MAX])
+void files_fill_poll(struct files *f, struct pollfd p[FILES_POLL_MAX])
 {
-    p[0] = (struct pollfd){.fd = f->listener, .events = POLLIN};
+    listener_fill_poll(&f->listener, &p[0]);
     for (size_t i = 0; i < FILES_NEWCOMERS_MAX; i++)
         p[1 + i] = (struct pollfd){.fd = f->newcomers[i], .events = POLLIN};
 }
@@ -85,6 +85,5 @@ void files_close(struct files *f)
 {
     while (f->newcomers[0] >= 0)
         forget(f, 0);
-    base_closep(&f->listener);
-    f->listener = -1;
+    listener_close(&f->listener);
 }

@@ -9,6 +9,7 @@
 #pragma once
 
 #include "lib/base/files.h"
+#include "sandbox/listener.h"
 #include "sandbox/registry.h"
 #include "sandbox/start.h"
 
@@ -20,7 +21,7 @@
 #define FILES_POLL_MAX      (1 + FILES_NEWCOMERS_MAX)
 
 struct files {
-    int listener; /* -1 */
+    struct listener listener;
     struct sandbox *sandbox;
     int newcomers[FILES_NEWCOMERS_MAX]; /* those that came first, first; -1: none */
 };
@@ -32,7 +33,7 @@ int files_open(struct files *f, const struct registry *r, struct sandbox *s,
                struct sandbox_error *e);
 
 /* For the loop: what to wait for, and what to do then. */
-void files_fill_poll(const struct files *f, struct pollfd p[FILES_POLL_MAX]);
+void files_fill_poll(struct files *f, struct pollfd p[FILES_POLL_MAX]);
 void files_step(struct files *f, const struct pollfd p[FILES_POLL_MAX]);
 
 /* The kernel is gone. */

@@ -102,7 +102,7 @@ int port_forward_accept(int listener)
     /* Whoever vanishes without a word is not to keep a place for ever. */
     if (fd >= 0)
         setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &one, sizeof(one));
-    return fd;
+    return fd < 0 ? -errno : fd;
 }
 
 void port_forward_refuse(int fd)

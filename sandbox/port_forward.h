@@ -30,7 +30,7 @@ void port_forward_format(const struct in6_addr *address, uint16_t port,
  */
 int port_forward_listen(struct port_forward *f, bool is_public, struct sandbox_error *e);
 
-/* Who connected next, as PORT_CONNECT takes it; -1 with errno: nobody. */
+/* Who connected next, as PORT_CONNECT takes it; or negative errno: nobody. */
 int port_forward_accept(int listener);
 
 /* Closes a connection of which nothing came: its other end is told so by a reset. */

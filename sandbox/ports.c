@@ -233,7 +233,7 @@ static void on_client(struct ports *p, struct port_source *s)
 static void admit(struct ports *p, struct port_source *s)
 {
     _cleanup_close_ int fd = socket_file_accept(s->fd);
-    if (fd < 0 && (errno == EMFILE || errno == ENFILE))
+    if (socket_file_is_short(fd))
         set_deaf(p, true);
     if (fd < 0 || p->client_count >= PORT_CLIENTS_MAX)
         return;
@@ -263,7 +263,7 @@ static void on_publisher(struct ports *p, struct port_source *s)
     };
     int fd = port_forward_accept(s->fd);
     if (fd < 0) {
-        if (errno == EMFILE || errno == ENFILE)
+        if (socket_file_is_short(fd))
             set_deaf(p, true);
         return;
     }

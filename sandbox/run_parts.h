@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The parts of sandbox/run.h: run.c is the loop, run_packets.c what the kernel says. */
+/*
+ * The parts of sandbox/run.h: run.c is the loop, run_packets.c what the kernel says, run_records.c
+ * what is told and kept of it.
+ */
 #pragma once
 
 #include "sandbox/copies.h"
@@ -64,3 +67,10 @@ void run_suspend(struct run *r);
 
 /* Takes some of what there is on the control socket. Whether there may be more. */
 bool run_read_control(struct run *r);
+
+/* Tells that it has started. */
+void run_note_start(const struct run *r);
+
+/* Completes what came of it, keeps that for those who ask later, and tells that it has
+ * ended. end_ns: when, CLOCK_MONOTONIC. */
+void run_finish_outcome(struct run *r, int64_t end_ns);

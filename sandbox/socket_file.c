@@ -48,10 +48,14 @@ int socket_file_accept(int listener)
     struct ucred peer;
     socklen_t size = sizeof(peer);
     _cleanup_close_ int fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
-    if (fd < 0 || getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) < 0 ||
-        peer.uid != geteuid())
-        return -1;
-    return TAKE_FD(fd);
+    if (fd < 0 || getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) < 0)
+        return -errno;
+    return peer.uid == geteuid() ? TAKE_FD(fd) : -EPERM;
+}
+
+bool socket_file_is_short(int error)
+{
+    return error == -EMFILE || error == -ENFILE || error == -ENOMEM || error == -ENOBUFS;
 }
 
 static int connect_with(const struct registry *r, const char *name, const char *suffix, int flags)

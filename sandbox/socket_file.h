@@ -29,9 +29,17 @@ static inline int socket_file_listen(const struct registry *r, int backlog)
 
 /*
  * Who connected next, non-blocking, when it is of the same user, as the host says (SO_PEERCRED).
- * -1: nobody.
+ * Negative errno: nobody.
  */
 int socket_file_accept(int listener);
+
+/* How long nobody is let in when there is no descriptor for him: others of the process, or of the
+ * machine, may be in the way. */
+#define SOCKET_FILE_REST_NS (50 * NSEC_PER_MSEC)
+
+/* Whether that is why nobody was accepted: who connects stays, and the listener is told of again
+ * and again. error: negative. */
+bool socket_file_is_short(int error);
 
 /*
  * To the one of that name. A descriptor (blocking) or negative errno: -ENOENT, -ECONNREFUSED: there

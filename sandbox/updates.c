@@ -18,7 +18,7 @@
 void updates_init(struct updates *u, updates_line_fn take_line, void *userdata)
 {
     *u = (struct updates){
-        .listener = -1, .gateway = -1, .take_line = take_line, .userdata = userdata};
+        .listener.fd = -1, .gateway = -1, .take_line = take_line, .userdata = userdata};
     for (size_t i = 0; i < UPDATES_CLIENTS_MAX; i++)
         u->clients[i].fd = -1;
 }
@@ -31,7 +31,7 @@ int updates_open(struct updates *u, const struct registry *r, int gateway, struc
     if (fd < 0)
         return sandbox_error_set(e, fd, "%s/sandboxes/%s: socket: %s; make room there", r->path,
                                  r->name, strerror(-fd));
-    u->listener = fd;
+    u->listener.fd = fd;
     u->gateway = gateway;
     return 0;
 }
@@ -81,7 +81,7 @@ static int find_place(struct updates *u)
 
 static void admit(struct updates *u)
 {
-    _cleanup_close_ int fd = socket_file_accept(u->listener);
+    _cleanup_close_ int fd = listener_accept(&u->listener);
     int place = fd < 0 ? -1 : find_place(u);
     if (place >= 0)
         u->clients[place] = (struct update_client){.fd = TAKE_FD(fd)};
@@ -178,10 +178,10 @@ static bool read_gateway(struct updates *u)
 
 /* ---- the loop ---- */
 
-size_t updates_fill_poll(const struct updates *u, struct pollfd p[UPDATES_POLL_MAX])
+size_t updates_fill_poll(struct updates *u, struct pollfd p[UPDATES_POLL_MAX])
 {
     p[0] = (struct pollfd){.fd = u->gateway, .events = POLLIN};
-    p[1] = (struct pollfd){.fd = u->listener, .events = POLLIN};
+    listener_fill_poll(&u->listener, &p[1]);
     for (size_t i = 0; i < UPDATES_CLIENTS_MAX; i++)
         p[2 + i] = (struct pollfd){.fd = u->clients[i].fd, .events = POLLIN};
     return UPDATES_POLL_MAX;
@@ -219,6 +219,5 @@ void updates_drain(struct updates *u, int limit_ms)
 void updates_close(struct updates *u)
 {
     end_gateway(u);
-    base_closep(&u->listener);
-    u->listener = -1;
+    listener_close(&u->listener);
 }

@@ -12,6 +12,7 @@
 #pragma once
 
 #include "lib/base/update.h"
+#include "sandbox/listener.h"
 #include "sandbox/registry.h"
 
 #include <poll.h>
@@ -25,7 +26,8 @@ typedef void (*updates_line_fn)(void *userdata, const char *line, size_t size);
 struct scrubber;
 
 struct updates {
-    int listener, gateway; /* -1 */
+    struct listener listener;
+    int gateway; /* -1 */
     struct update_client {
         int fd;                     /* -1: free */
         uint64_t number;            /* of what it asked; 0: nothing yet */
@@ -45,7 +47,7 @@ void updates_init(struct updates *u, updates_line_fn take_line, void *userdata);
 int updates_open(struct updates *u, const struct registry *r, int gateway, struct sandbox_error *e);
 
 /* For the loop: what to wait for, and what to do then. */
-size_t updates_fill_poll(const struct updates *u, struct pollfd p[UPDATES_POLL_MAX]);
+size_t updates_fill_poll(struct updates *u, struct pollfd p[UPDATES_POLL_MAX]);
 void updates_step(struct updates *u, const struct pollfd *p, size_t count);
 
 /* The gateway is about to end: takes all that it says until then, for at most so long. */

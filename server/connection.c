@@ -18,16 +18,18 @@
 
 #define LISTENERS_MAX   8
 #define SWEEP_NS        NSEC_PER_SEC
+/* How long nobody is let in when there is no descriptor for him. */
+#define REST_NS (50 * NSEC_PER_MSEC)
 #define ACCEPTS_AT_ONCE 64
 
 static struct watch listeners[LISTENERS_MAX];
 static struct list all, changed;
-static size_t count, count_max;
+static size_t count, count_max, listener_count;
 static size_t held;         /* bytes, for all clients */
 static size_t places_taken; /* by descriptors that others hold for clients */
 static connection_find_fn find_handler;
 static connection_look_again_fn look_again;
-static struct timer sweeper;
+static struct timer sweeper, opener;
 static uint32_t process_number; /* so that ids of requests are not those of an earlier server */
 
 void connection_changed(struct connection *c)
@@ -580,14 +582,31 @@ static void begin_connection(int fd, const struct sockaddr *client, socklen_t cl
         destroy(c);
 }
 
+static void listen_again(struct timer *t)
+{
+    for (size_t i = 0; i < listener_count; i++)
+        if (watch_for(&listeners[i], EPOLLIN) < 0)
+            timer_set(t, server_now_ns() + REST_NS);
+}
+
+/* Who connects stays where he is: without this the loop would be told of him again and again. */
+static void rest(struct watch *w)
+{
+    if (timer_set(&opener, server_now_ns() + REST_NS) == 0)
+        watch_for(w, 0);
+}
+
 static void on_listener(struct watch *w, uint32_t events _unused_)
 {
     for (int i = 0; i < ACCEPTS_AT_ONCE; i++) {
         struct sockaddr_storage client;
         socklen_t size = sizeof(client);
         int fd = accept4(w->fd, (struct sockaddr *)&client, &size, SOCK_NONBLOCK | SOCK_CLOEXEC);
-        if (fd < 0)
+        if (fd < 0) {
+            if (errno == EMFILE || errno == ENFILE || errno == ENOMEM || errno == ENOBUFS)
+                rest(w);
             return;
+        }
         begin_connection(fd, (struct sockaddr *)&client, size);
     }
 }
@@ -611,10 +630,12 @@ int connections_start(const int *fds, size_t fd_count, connection_find_fn find,
                     files.rlim_cur > 2 * SPARE_FDS ? files.rlim_cur - SPARE_FDS : SPARE_FDS);
     for (size_t i = 0; i < fd_count; i++) {
         listeners[i] = (struct watch){.fd = fds[i], .ready = on_listener};
+        listener_count = i + 1;
         int r = watch_for(&listeners[i], EPOLLIN);
         if (r < 0)
             return r;
     }
     sweeper.fire = sweep;
+    opener.fire = listen_again;
     return timer_set(&sweeper, server_now_ns() + SWEEP_NS);
 }

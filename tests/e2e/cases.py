@@ -4,6 +4,7 @@
 GLOVEBOX names another program than build/cli/glovebox.
 """
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -57,6 +58,15 @@ def descendants(pid):
 def is_alive(process):
     fields = stat_fields(process[0])
     return fields is not None and fields[19] == process[1] and fields[0] not in "ZX"
+
+
+def rests(pid):
+    """Whether a process goes to sleep, again and again, by itself: one that is busy with nothing never does."""
+    def sleeps():
+        with open(f"/proc/{pid}/status", encoding="utf-8") as f:
+            return int(re.search(r"^voluntary_ctxt_switches:\s*(\d+)$", f.read(), re.M).group(1))
+    before = sleeps()
+    return wait_until(lambda: sleeps() >= before + 5)
 
 
 def wait_until(condition, seconds=LIMIT):

@@ -4,6 +4,7 @@
 import hashlib
 import io
 import os
+import resource
 import socket
 import stat
 import struct
@@ -15,7 +16,7 @@ import threading
 import time
 
 sys.dont_write_bytecode = True
-from cases import GLOVEBOX, LIMIT, Case, main, wait_until  # noqa: E402
+from cases import GLOVEBOX, LIMIT, Case, main, rests, wait_until  # noqa: E402
 import files_client  # noqa: E402
 from files_client import Connection  # noqa: E402
 
@@ -51,6 +52,27 @@ class Copying(Case):
     def lines(self, done, status=1):
         self.assertEqual(done.returncode, status, done.stderr)
         return done.stderr.decode().splitlines()
+
+
+class Descriptors(Copying):
+    def test_all_in_use(self):
+        """Who connects to a starter without a descriptor left waits, and does not keep it busy."""
+        policy = '{"version": 1, "rules": [{"id": "r", "action": "allow", "to": {"domain": ["a.test"]}}]}'
+        process = self.sandbox("open('a', 'w').write('one')", "--policy", self.path("policy", policy))
+        soft, hard = resource.prlimit(process.pid, resource.RLIMIT_NOFILE)
+
+        def in_use():
+            return {int(fd) for fd in os.listdir(f"/proc/{process.pid}/fd")}
+        idle = in_use()
+        for kind in ("+copy", "+files", ""):
+            with self.subTest(kind), socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as s:
+                self.assertTrue(wait_until(lambda: in_use() == idle))  # those before have been let go
+                free = next(fd for fd in range(soft) if fd not in idle)
+                resource.prlimit(process.pid, resource.RLIMIT_NOFILE, (free, hard))
+                s.connect(files_client.socket_path(self.name, kind))
+                self.assertTrue(rests(process.pid))
+                resource.prlimit(process.pid, resource.RLIMIT_NOFILE, (soft, hard))
+                self.expect(self.copy("/tmp/d/a"), out=b"", err=b"")
 
 
 class Cp(Copying):

@@ -26,7 +26,7 @@ Entry = collections.namedtuple("Entry", "name mode target_mode uid gid size mtim
 def socket_path(name, kind):
     for folder in ("/run/glovebox", os.path.join(os.environ.get("XDG_RUNTIME_DIR", "/nowhere"), "glovebox"),
                    f"/tmp/glovebox-{os.geteuid()}"):
-        path = f"{folder}/sandboxes/.{name}+{kind}"
+        path = f"{folder}/sandboxes/.{name}{kind}"
         if os.path.exists(path):
             return path
     raise FileNotFoundError(name)
@@ -44,7 +44,7 @@ class Connection:
         os.ftruncate(fd, size)
         self.memory = mmap.mmap(fd, size)
         self.socket = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        self.socket.connect(socket_path(name, "files"))  # waits for room, as one with a time limit does not
+        self.socket.connect(socket_path(name, "+files"))  # waits for room, as one with a time limit does not
         self.socket.settimeout(LIMIT)
         socket.send_fds(self.socket, [struct.pack("<II", 1, 0)], [fd])
         os.close(fd)

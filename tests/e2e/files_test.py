@@ -423,7 +423,7 @@ class Connections(Files):
 
     def test_hellos(self):
         self.sandbox()
-        path = files.socket_path(self.name, "files")
+        path = files.socket_path(self.name, "+files")
         self.assertEqual(stat.S_IMODE(os.stat(path).st_mode), 0o700)
         read, write = os.pipe()
         small = os.memfd_create("small")
@@ -447,7 +447,7 @@ class Connections(Files):
     def connect_silently(self):
         s = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self.addCleanup(s.close)
-        s.connect(files.socket_path(self.name, "files"))  # waits for room, as one with a time limit does not
+        s.connect(files.socket_path(self.name, "+files"))  # waits for room, as one with a time limit does not
         s.settimeout(LIMIT)
         return s
 

@@ -28,7 +28,7 @@ class Asker:
         self.last = 0
         self.answers = {}
         self.socket = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        self.socket.connect(socket_path(name, "port"))  # waits for room, as one with a time limit does not
+        self.socket.connect(socket_path(name, "+port"))  # waits for room, as one with a time limit does not
         self.socket.settimeout(LIMIT)
 
     def close(self):

@@ -600,7 +600,7 @@ class Abuse(Ports):
         self.sandbox("listen(8000, echo)")
         done = subprocess.run(["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", sys.executable, "-c",
                                "import socket, sys\ns = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)\ns.connect(sys.argv[1])",
-                               ports.socket_path(self.name, "port")], capture_output=True, timeout=LIMIT, check=False)
+                               ports.socket_path(self.name, "+port")], capture_output=True, timeout=LIMIT, check=False)
         self.assertIn(b"PermissionError", done.stderr)
 
     def test_programs_hold_no_descriptor(self):
@@ -687,7 +687,7 @@ class Ends(Ports):
                 server.close()
                 self.do("c, _ = l.accept(); c.send(b'x')")
                 self.assertEqual(s.recv(1), b"x")
-                path = ports.socket_path(self.name, "port")
+                path = ports.socket_path(self.name, "+port")
                 if how == "kill":
                     subprocess.run([GLOVEBOX, "kill", self.name], check=True, timeout=LIMIT, capture_output=True)
                 elif how == "exit":

@@ -4,6 +4,7 @@
 import hashlib
 import json
 import os
+import resource
 import select
 import shutil
 import signal
@@ -14,7 +15,7 @@ import sys
 import time
 
 sys.dont_write_bytecode = True
-from cases import LIMIT, Case, main, wait_until  # noqa: E402
+from cases import LIMIT, Case, main, rests, wait_until  # noqa: E402
 from server_client import KEY, Served, Server  # noqa: E402
 
 DATABASE = "server.db"
@@ -54,6 +55,17 @@ class Http(Served):
         self.addCleanup(s.close)
         s.sendall(data)
         return s
+
+    def test_no_descriptor_for_who_connects(self):
+        pid = self.server.child()
+        soft, hard = resource.prlimit(pid, resource.RLIMIT_NOFILE)
+        free = next(fd for fd in range(soft) if not os.path.lexists(f"/proc/{pid}/fd/{fd}"))
+        resource.prlimit(pid, resource.RLIMIT_NOFILE, (free, hard))
+        for _ in range(3):  # a connection before may still be about to be closed
+            s = self.connect(b"GET /health HTTP/1.1\r\nHost: a.test\r\nConnection: close\r\n\r\n")
+        self.assertTrue(rests(pid))
+        resource.prlimit(pid, resource.RLIMIT_NOFILE, (soft, hard))
+        self.assertLess(split(read_all(s))[0], 500)
 
     def test_what_is_no_http(self):
         host = b"Host: a.test\r\n"
