@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "courier/courier.h"
 
+#include "lib/caller/caller.h"
 #include "lib/dns/dns.h"
 #include "lib/policy/floor.h"
 #include "lib/resolver/resolver.h"
@@ -27,7 +28,7 @@ int dial_start(const struct courier *c)
 
 static int left_ms(int64_t until_ns)
 {
-    int64_t left_ns = until_ns - courier_now_ns();
+    int64_t left_ns = until_ns - caller_now_ns();
     return left_ns > 0 ? (int)(left_ns / NSEC_PER_MSEC) + 1 : 0;
 }
 
@@ -58,7 +59,7 @@ static void ask_both(const struct courier *c, struct question *v4, struct questi
     while (!v4->is_over || !v6->is_over) {
         struct pollfd p[RESOLVER_SOCKETS_MAX];
         if (v4->found.count > 0 || v6->found.count > 0)
-            until_ns = MIN(until_ns, courier_now_ns() + OTHER_FAMILY_MS * NSEC_PER_MSEC);
+            until_ns = MIN(until_ns, caller_now_ns() + OTHER_FAMILY_MS * NSEC_PER_MSEC);
         int left = left_ms(until_ns), wait = resolver_wait_ms(resolver);
         if (left == 0)
             break;
@@ -151,7 +152,7 @@ static int connect_any(const struct courier *c, const struct in6_addr *addresses
         bool has_begun = false;
         while (i < count && !has_begun)
             has_begun = begin(c, &a, &addresses[i++]);
-        int64_t next_ns = courier_now_ns() + NEXT_ADDRESS_MS * NSEC_PER_MSEC;
+        int64_t next_ns = caller_now_ns() + NEXT_ADDRESS_MS * NSEC_PER_MSEC;
         fd = wait_for(&a, i < count ? MIN(next_ns, c->deadline_ns) : c->deadline_ns);
     }
     /* One that has not answered yet says more than one that failed before. */

@@ -3,6 +3,7 @@
  * up. */
 #include "courier/courier.h"
 
+#include "lib/caller/caller.h"
 #include "lib/dns/dns.h"
 #include "lib/policy/net.h"
 #include "lib/resolver/resolver.h"
@@ -20,7 +21,7 @@ static char words[256];
 /* The last bytes of addresses 127.0.0.N, or of ::N; NULL: no answer comes. */
 static const char *answers[2];
 
-int64_t courier_now_ns(void)
+int64_t caller_now_ns(void)
 {
     struct timespec t;
     clock_gettime(CLOCK_MONOTONIC, &t);
@@ -29,7 +30,7 @@ int64_t courier_now_ns(void)
 
 int courier_left_ms(const struct courier *c)
 {
-    return (int)MAX((c->deadline_ns - courier_now_ns()) / NSEC_PER_MSEC, (int64_t)0);
+    return (int)MAX((c->deadline_ns - caller_now_ns()) / NSEC_PER_MSEC, (int64_t)0);
 }
 
 int courier_fail(const struct courier *c _unused_, int error, const char *format, ...)
@@ -148,7 +149,7 @@ static int dial_to(const char *v4, const char *v6, uint16_t port, int s)
 {
     struct courier c = {.url = {.port = port},
                         .operator= {.exempt = loopback, .exempt_count = 2},
-                        .deadline_ns = courier_now_ns() + s * NSEC_PER_SEC};
+                        .deadline_ns = caller_now_ns() + s * NSEC_PER_SEC};
     struct sockaddr_in to;
     socklen_t size = sizeof(to);
     answers[0] = v4;
