@@ -33,7 +33,7 @@
     (16 << 20) /* text of /proc and /sys kept for open files; older ones are made again */
 #define LIMIT_DEV_BYTES       (1 << 20) /* ENOSPC; what root may put into /dev besides */
 #define LIMIT_DEV_INODES      1024      /* ENOSPC */
-#define LIMIT_PTYS            256       /* ENOSPC; pairs of terminals */
+#define LIMIT_PTYS            256       /* ENOSPC; pairs of terminals, kernel.pty.max */
 #define LIMIT_LOCKS           65536     /* ENOLCK; record locks and flocks */
 #define LIMIT_LOCKS_OF_FILE   16384     /* ENOLCK */
 #define LIMIT_PIPE_BYTES      1048576   /* EPERM; of one, /proc/sys/fs/pipe-max-size */
@@ -53,7 +53,7 @@
 #define LIMIT_SOCKETS        131072      /* ENFILE */
 #define LIMIT_UDP_PEERS      4096        /* lost; addresses outside that UDP sockets send to */
 #define LIMIT_SOCKET_BYTES   (128 << 20) /* EAGAIN; in all queues of all sockets */
-#define LIMIT_SOCKET_BUFFER  (4 << 20)   /* of one: net.core.wmem_max, rmem_max */
+#define LIMIT_SOCKET_BUFFER  (4 << 20)   /* of one, by root past net.core.wmem_max */
 #define LIMIT_SOCKET_BACKLOG 4096        /* of one: net.core.somaxconn */
 #define LIMIT_AGENTS         16          /* ECONNRESET; connections to the agent of SSH */
 /* Connections out of the sandbox and requests to the gateway: lib/base/gateway.h; connections from

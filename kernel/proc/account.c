@@ -105,25 +105,28 @@ static void add_time(struct timeval *sum, struct timeval t)
     *sum = ns_timeval(timeval_ns(*sum) + timeval_ns(t));
 }
 
-static void add_counts(struct rusage *sum, const struct rusage *used)
+static void add_usage(struct rusage *sum, const struct rusage *usage)
 {
-    sum->ru_minflt += used->ru_minflt;
-    sum->ru_majflt += used->ru_majflt;
-    sum->ru_nvcsw += used->ru_nvcsw;
-    sum->ru_nivcsw += used->ru_nivcsw;
+    add_time(&sum->ru_utime, usage->ru_utime);
+    add_time(&sum->ru_stime, usage->ru_stime);
+    sum->ru_maxrss = MAX(sum->ru_maxrss, usage->ru_maxrss);
+    sum->ru_minflt += usage->ru_minflt;
+    sum->ru_majflt += usage->ru_majflt;
+    sum->ru_nvcsw += usage->ru_nvcsw;
+    sum->ru_nivcsw += usage->ru_nivcsw;
+}
+
+struct rusage account_whole(const struct process *p)
+{
+    struct rusage whole = p->usage;
+    add_usage(&whole, &p->children_usage);
+    return whole;
 }
 
 void account_add_to_parent(const struct process *child)
 {
-    struct rusage *sum = &child->parent->children_usage;
-    add_time(&sum->ru_utime, child->usage.ru_utime);
-    add_time(&sum->ru_stime, child->usage.ru_stime);
-    add_time(&sum->ru_utime, child->children_usage.ru_utime);
-    add_time(&sum->ru_stime, child->children_usage.ru_stime);
-    sum->ru_maxrss = MAX(sum->ru_maxrss, child->usage.ru_maxrss);
-    sum->ru_maxrss = MAX(sum->ru_maxrss, child->children_usage.ru_maxrss);
-    add_counts(sum, &child->usage);
-    add_counts(sum, &child->children_usage);
+    const struct rusage whole = account_whole(child);
+    add_usage(&child->parent->children_usage, &whole);
 }
 
 struct account_totals account_totals(void)

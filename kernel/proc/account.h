@@ -27,6 +27,10 @@ void account_add_unseen(int64_t ns);
  */
 int account_unexpected_end(const struct process *p);
 
+/* What p has used and those of its children that it has waited for: what wait4(2) says of a zombie.
+ */
+struct rusage account_whole(const struct process *p);
+
 /* A waited-for child's usage goes to its parent's children_usage; the sandbox's totals grow. */
 void account_add_to_parent(const struct process *child);
 

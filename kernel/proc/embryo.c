@@ -198,6 +198,7 @@ static struct thread *born_process(struct process *creator, const struct task_id
     p->nice = creator->nice;
     p->oom_score_adj = creator->oom_score_adj;
     p->ioprio = creator->ioprio;
+    p->coredump_filter = creator->coredump_filter;
     p->tty_dropped = creator->tty_dropped;
     timers_watch_cpu_limit(p);
     if (!e->spawn) {

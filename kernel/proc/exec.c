@@ -10,6 +10,8 @@
 #include "lib/base/buf.h"
 
 #include <linux/capability.h>
+#include <linux/sched.h>
+#include <linux/securebits.h>
 #include <stdio.h>
 #include <sys/syscall.h>
 
@@ -196,7 +198,7 @@ static bool shares_directories(const struct thread *t)
 {
     const struct process *p = t->process;
     const struct thread *other;
-    size_t own = p->embryo && p->embryo->fs == t->fs;
+    size_t own = p->embryo && p->embryo->fs == t->fs && (p->embryo->flags & CLONE_THREAD);
     list_for_each(other, &p->threads, process_link) own += other->fs == t->fs;
     return t->fs->refs > own;
 }
@@ -221,7 +223,7 @@ static struct cred *new_credentials(const struct thread *t, const struct file *p
     c->sgid = c->fsgid = c->egid;
     if (changed)
         c->cap_ambient = 0;
-    if (c->euid == 0 || c->uid == 0) {
+    if ((c->euid == 0 || c->uid == 0) && !(c->securebits & SECBIT_NOROOT)) {
         c->cap_permitted = c->cap_bounding | c->cap_inheritable;
         c->cap_effective = c->euid == 0 ? c->cap_permitted : 0;
     } else {
@@ -231,7 +233,7 @@ static struct cred *new_credentials(const struct thread *t, const struct file *p
         c->cap_permitted &= old->cap_permitted;
         c->cap_effective &= old->cap_permitted;
     }
-    c->securebits &= ~(1u << 4); /* SECBIT_KEEP_CAPS */
+    c->securebits &= ~(uint32_t)SECBIT_KEEP_CAPS;
     return c;
 }
 
@@ -423,6 +425,13 @@ static int unshare(struct thread *t)
     return 0;
 }
 
+/* Whose memory holds what it may not read in its file is nobody else's to look into: would_dump().
+ */
+static bool may_read(const struct cred *cred, const struct file *f)
+{
+    return !f || inode_permission(f->inode, cred, MAY_READ) == 0;
+}
+
 static struct program_vector vector_of(const struct stub_plan *plan)
 {
     return (struct program_vector){
@@ -452,7 +461,8 @@ int exec_commit(struct thread *t)
                       image->cmdline_size);
     space->vector = vector_of(&image->plan);
     /* The stub's own pages: /proc/PID/mem and kin of others look at this. */
-    space->dumpable = !image->plan.secure;
+    space->dumpable = !image->plan.secure && may_read(t->cred, image->program) &&
+                      may_read(t->cred, image->interpreter);
     fdtable_exec(t->files, p);
     signal_exec(p);
     if (image->plan.secure)

@@ -237,6 +237,7 @@ struct process *process_new(struct process *parent, pid_t pid, pid_t host_pid, s
     waitq_init(&p->exec_wait);
     signal_queue_init(&p->pending);
     p->exit_signal = SIGCHLD;
+    p->coredump_filter = COREDUMP_FILTER_DEFAULT;
     /* A task that has ended already is not worth a process: watch_end fails with ESRCH. */
     if (watch_end(p, pidfd) < 0) {
         free(p);
@@ -518,14 +519,19 @@ static void orphan_children(struct process *p)
     }
 }
 
+static void keep_identity(struct process *p, const struct thread *leader)
+{
+    p->last_cred = leader->cred ? cred_get(leader->cred) : NULL;
+    memcpy(p->last_name, leader->name, sizeof(p->last_name));
+}
+
 static void release_resources(struct process *p)
 {
     struct thread *t, *next;
     meter_process_gone(p);
     host_watch_remove(&p->end_watch);
     hostfd_close(&p->pidfd);
-    if (process_leader(p)->cred)
-        p->zombie_uid = process_leader(p)->cred->uid;
+    keep_identity(p, process_leader(p));
     list_for_each_safe(t, next, &p->threads, process_link) thread_free(t);
     interval_timers_free(p);
     signal_queue_clear(&p->pending);
@@ -589,10 +595,17 @@ void process_reap(struct process *p)
     list_remove(&p->sibling);
     if (p == process_init)
         process_init = NULL;
+    if (p->last_cred)
+        cred_put(p->last_cred);
     free(p);
 }
 
 /* ---- small services ---- */
+
+const struct cred *process_cred(const struct process *p)
+{
+    return list_is_empty(&p->threads) ? p->last_cred : process_leader((struct process *)p)->cred;
+}
 
 pid_t process_living_host_tid(const struct process *p)
 {

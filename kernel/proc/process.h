@@ -105,6 +105,9 @@ struct process_group {
     struct list members; /* process.group_link */
 };
 
+#define TIMER_SLACK_DEFAULT_NS  50000UL
+#define COREDUMP_FILTER_DEFAULT 0x33u
+
 #define THREAD_CPUS_MAX 1024 /* as many as libc's cpu_set_t can name */
 
 enum process_state { PROCESS_ALIVE, PROCESS_ZOMBIE };
@@ -146,11 +149,13 @@ struct process {
     struct host_watch end_watch; /* of the pidfd */
     int parent_death_signal;
     int nice, oom_score_adj, ioprio;
+    uint32_t coredump_filter;            /* core(5); no core is ever written */
     int64_t start_ns;                    /* CLOCK_MONOTONIC */
     struct rusage children_usage, usage; /* usage: final, of a zombie */
     bool autoreap;                       /* the parent ignores SIGCHLD */
     struct list pidfds;      /* struct pidfd, proc/pidfd.c: files that stand for this process */
-    uid_t zombie_uid;        /* real uid, once the threads are gone */
+    struct cred *last_cred;  /* of its main thread, once the threads are gone; see process_cred() */
+    char last_name[16];      /* and its comm */
     int exec_error;          /* why its first execve failed: for whoever spawned it */
     bool thp_disabled;       /* prctl(2) */
     struct host_alarm alarm; /* proc/meter.c */
@@ -177,7 +182,7 @@ struct thread {
     int sched_policy, sched_priority;
     uint64_t
         cpus[THREAD_CPUS_MAX / 64]; /* sched_setaffinity(2): bit n is CPU n; all 0: every one */
-    uint64_t timer_slack_ns;        /* prctl(2); 0: the default */
+    uint64_t timer_slack_ns;        /* prctl(2); 0: TIMER_SLACK_DEFAULT_NS */
     struct call_resume resume;
 };
 
@@ -203,6 +208,9 @@ static inline struct thread *process_leader(struct process *p)
 {
     return list_first(&p->threads, struct thread, process_link);
 }
+
+/* Of its main thread, of a zombie what that had last. Borrowed; NULL of one that is being made. */
+const struct cred *process_cred(const struct process *p);
 
 /* The host's id of a thread that has not called exit: through it p's memory is seen in /proc. */
 pid_t process_living_host_tid(const struct process *p);

@@ -34,12 +34,9 @@ siginfo_t signal_info_kernel(int sig)
     return info;
 }
 
-/* A zombie has no threads, and so no credentials, any more. */
 static uid_t real_uid(const struct process *p)
 {
-    if (list_is_empty(&p->threads))
-        return p->zombie_uid;
-    const struct cred *cred = process_leader((struct process *)p)->cred;
+    const struct cred *cred = process_cred(p);
     return cred ? cred->uid : 0;
 }
 
@@ -328,10 +325,9 @@ bool signal_send_timer(struct process *p, struct thread *t, struct signal_queued
 bool signal_may_send(const struct thread *sender, const struct process *target, int sig)
 {
     const struct process *from = sender->process;
-    const struct cred *a = sender->cred;
-    if (from == target || cred_has_cap(a, CAP_KILL) || list_is_empty(&target->threads))
+    const struct cred *a = sender->cred, *b = process_cred(target);
+    if (from == target || cred_has_cap(a, CAP_KILL) || !b)
         return true;
-    const struct cred *b = process_leader((struct process *)target)->cred;
     if (a->euid == b->suid || a->euid == b->uid || a->uid == b->suid || a->uid == b->uid)
         return true;
     return sig == SIGCONT && from->group && target->group &&

@@ -38,15 +38,23 @@ static struct process *find_process(struct call *c, pid_t pid)
     return p && p->group ? p : NULL;
 }
 
+/* A thread's number does as well, where nothing is changed. */
+static const struct process *find_by_thread(struct call *c, pid_t tid)
+{
+    const struct process *p = find_process(c, tid);
+    const struct thread *t = p ? NULL : thread_find(tid);
+    return t ? t->process : p;
+}
+
 long sys_getpgid(struct call *c)
 {
-    const struct process *p = find_process(c, call_int(c, 0));
+    const struct process *p = find_by_thread(c, call_int(c, 0));
     return p ? p->group->id : -ESRCH;
 }
 
 long sys_getsid(struct call *c)
 {
-    const struct process *p = find_process(c, call_int(c, 0));
+    const struct process *p = find_by_thread(c, call_int(c, 0));
     return p ? p->group->session->id : -ESRCH;
 }
 

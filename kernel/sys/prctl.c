@@ -12,8 +12,6 @@
 #include <linux/securebits.h>
 #include <sys/prctl.h>
 
-#define TIMER_SLACK_DEFAULT_NS 50000
-
 /* Of a newer linux/prctl.h than Debian 12 has. */
 #ifndef PR_SET_VMA
 #define PR_SET_VMA           0x53564d41
@@ -106,7 +104,7 @@ static long set_timer_slack(struct call *c)
 static long get_timer_slack(struct call *c)
 {
     uint64_t slack = c->thread->timer_slack_ns;
-    return slack ? (long)MIN(slack, (uint64_t)INT64_MAX) : TIMER_SLACK_DEFAULT_NS;
+    return slack ? (long)MIN(slack, (uint64_t)INT64_MAX) : (long)TIMER_SLACK_DEFAULT_NS;
 }
 
 static long set_thp_disable(struct call *c)

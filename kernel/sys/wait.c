@@ -3,6 +3,7 @@
  * wait4(2), waitid(2), pidfd_open(2), pidfd_send_signal(2).
  */
 #include "kernel/fs/proc/proc.h"
+#include "kernel/proc/account.h"
 #include "kernel/proc/pidfd.h"
 #include "kernel/sys/args.h"
 #include "kernel/sys/handlers.h"
@@ -134,7 +135,7 @@ long sys_wait4(struct call *c)
     long r = wait_for_child(c, &s, &report);
     if (r != 1)
         return r;
-    struct rusage usage = report.child->usage;
+    struct rusage usage = account_whole(report.child);
     pid = report.child->pid;
     if (c->arg[1] && call_write(c, call_addr(c, 1), &report.status, sizeof(report.status)) < 0)
         return -EFAULT;
@@ -205,9 +206,9 @@ long sys_waitid(struct call *c)
         info.si_code = report.code;
         info.si_pid = report.child->pid;
         info.si_status = report.value;
-        usage = report.child->usage;
-        struct thread *t = process_leader(report.child);
-        info.si_uid = t && t->cred ? t->cred->uid : report.child->zombie_uid;
+        usage = account_whole(report.child);
+        const struct cred *cred = process_cred(report.child);
+        info.si_uid = cred ? cred->uid : 0;
     } else if (!(options & WNOHANG)) {
         return -EAGAIN; /* a non-blocking pidfd */
     }
@@ -270,7 +271,5 @@ long sys_pidfd_send_signal(struct call *c)
         return -ESRCH;
     if (!signal_may_send(t, target, sig))
         return -EPERM;
-    if (sig == 0 || target->state == PROCESS_ZOMBIE)
-        return target->state == PROCESS_ZOMBIE && sig ? -ESRCH : 0;
-    return signal_send_process(target, sig, &info);
+    return sig ? signal_send_process(target, sig, &info) : 0;
 }

@@ -262,3 +262,31 @@ TEST(ambient_set_shrinks_with_the_inheritable_one)
     EXPECT_EQ(set_sets(s), 0);
     EXPECT_EQ(prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_IS_SET, CAP_CHOWN, 0, 0), 0);
 }
+
+/* The line of this name in /proc/self/status of a program that a child with these bits executes. */
+static uint64_t sets_after_exec(const char *name, int bits)
+{
+    int out[2];
+    char text[64] = "";
+    EXPECT_EQ(pipe(out), 0);
+    pid_t pid = fork();
+    if (pid == 0) {
+        dup2(out[1], 1);
+        if (prctl(PR_SET_SECUREBITS, bits) == 0)
+            execlp("grep", "grep", name, "/proc/self/status", NULL);
+        _exit(1);
+    }
+    close(out[1]);
+    EXPECT_GT(read(out[0], text, sizeof(text) - 1), 0);
+    waitpid(pid, NULL, 0);
+    close(out[0]);
+    return strtoull(text + strcspn(text, "\t"), NULL, 16);
+}
+
+TEST(root_that_is_no_root_gets_nothing_by_exec)
+{
+    need_root();
+    EXPECT_EQ(sets_after_exec("CapEff", 0), sets_after_exec("CapBnd", 0));
+    EXPECT_EQ(sets_after_exec("CapEff", SECBIT_NOROOT), 0);
+    EXPECT_EQ(sets_after_exec("CapPrm", SECBIT_NOROOT | SECBIT_NOROOT_LOCKED), 0);
+}

@@ -382,3 +382,37 @@ TEST(set_user_id_is_not_for_who_shares_its_directory)
     EXPECT_EQ(id_of_a_user(0), 0);
     EXPECT_EQ(id_of_a_user(CLONE_FS), 12345);
 }
+
+/* A child that has the caller's directories and makes no call, so that it is not known for long. */
+static pid_t silent_child_with_same_directories(void)
+{
+    pid_t pid = (pid_t)syscall(SYS_clone, CLONE_FS | SIGCHLD, 0, 0, 0, 0);
+    if (pid == 0)
+        for (;;)
+            ;
+    return pid;
+}
+
+TEST(set_user_id_is_not_for_who_has_just_made_a_child_with_its_directory)
+{
+    need_root();
+    int out[2];
+    char text[16] = "";
+    pid_t children[2];
+    ASSERT_EQ(chmod(".", 0755), 0);
+    ASSERT_EQ(system("cp /usr/bin/id id && chmod 4755 id"), 0);
+    ASSERT_EQ(pipe(out), 0);
+    if ((children[0] = fork()) == 0) {
+        syscall(SYS_setresuid, 12345, 12345, 12345);
+        pid_t child = silent_child_with_same_directories();
+        write(out[1], &child, sizeof(child));
+        dup2(out[1], 1);
+        execl("./id", "id", "-u", NULL);
+        _exit(1);
+    }
+    ASSERT_EQ(read(out[0], &children[1], sizeof(children[1])), sizeof(children[1]));
+    EXPECT_GT(read(out[0], text, sizeof(text) - 1), 0);
+    kill(children[1], SIGKILL);
+    EXPECT_EQ(waitpid(children[0], NULL, 0), children[0]);
+    EXPECT_EQ(atoi(text), 12345);
+}

@@ -233,6 +233,28 @@ TEST(wait4_tells_the_usage_of_its_child)
     EXPECT_GT(u.ru_maxrss, 0);
 }
 
+TEST(wait_tells_the_usage_of_grandchildren_that_were_waited_for)
+{
+    struct rusage by_wait4 = {0}, by_waitid = {0};
+    siginfo_t info;
+    pid_t pid = fork();
+    if (pid == 0) {
+        pid_t grandchild = fork();
+        if (grandchild == 0) {
+            burn(100);
+            _exit(0);
+        }
+        waitpid(grandchild, NULL, 0);
+        _exit(0);
+    }
+    EXPECT_EQ(syscall(SYS_waitid, P_PID, pid, &info, WEXITED | WNOWAIT, &by_waitid), 0);
+    EXPECT_EQ(wait4(pid, NULL, 0, &by_wait4), pid);
+    EXPECT_GE(by_wait4.ru_utime.tv_usec + by_wait4.ru_stime.tv_usec +
+                  by_wait4.ru_utime.tv_sec * 1000000,
+              80000);
+    EXPECT_EQ(by_waitid.ru_utime.tv_usec, by_wait4.ru_utime.tv_usec);
+}
+
 TEST(usage_has_memory_and_faults)
 {
     struct rusage u;

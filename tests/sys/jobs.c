@@ -176,6 +176,22 @@ TEST(getpgid_and_getsid_of_nobody_are_esrch)
     EXPECT_ERRNO(getpgid(-1), ESRCH);
 }
 
+static void *look_up_itself(void *unused)
+{
+    pid_t tid = (pid_t)syscall(SYS_gettid);
+    EXPECT_EQ(getpgid(tid), getpgid(0));
+    EXPECT_EQ(getsid(tid), getsid(0));
+    EXPECT_ERRNO(setpgid(tid, 0), EINVAL);
+    return NULL;
+}
+
+TEST(number_of_a_thread_has_group_and_session)
+{
+    pthread_t thread;
+    ASSERT_EQ(pthread_create(&thread, NULL, look_up_itself, NULL), 0);
+    pthread_join(thread, NULL);
+}
+
 TEST(setsid_makes_session_and_group)
 {
     pid_t pid = fork();

@@ -102,6 +102,20 @@ TEST(errors_of_sending)
     EXPECT_ERRNO(send_to(1234, 0), EBADF);
 }
 
+/* Nobody has waited for it yet: as kill(2) has it, that is no error. */
+TEST(a_process_that_has_ended_takes_signals)
+{
+    pid_t child = sleeper();
+    int fd = open_process(child, 0);
+    ASSERT_GE(fd, 0);
+    EXPECT_EQ(kill(child, SIGKILL), 0);
+    EXPECT_EQ(events_of(fd, -1), POLLIN);
+    EXPECT_EQ(send_to(fd, 0), 0);
+    EXPECT_EQ(send_to(fd, SIGTERM), 0);
+    EXPECT_EQ(waitpid(child, NULL, 0), child);
+    EXPECT_ERRNO(send_to(fd, SIGTERM), ESRCH);
+}
+
 TEST(a_directory_of_proc_is_one_too)
 {
     char name[32];

@@ -7,6 +7,7 @@
 #include <pthread.h>
 #include <signal.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 
 TEST(name_can_be_set_and_is_cut)
@@ -238,4 +239,45 @@ TEST(timing_is_statistical)
     EXPECT_EQ(prctl(PR_GET_TIMING), PR_TIMING_STATISTICAL);
     EXPECT_EQ(prctl(PR_SET_TIMING, PR_TIMING_STATISTICAL), 0);
     EXPECT_ERRNO(prctl(PR_SET_TIMING, PR_TIMING_TIMESTAMP), EINVAL);
+}
+
+/* The same number stands in /proc. */
+TEST(timer_slack_can_be_written)
+{
+    char text[32] = "";
+    int fd = open("/proc/self/timerslack_ns", O_RDWR);
+    ASSERT_GE(fd, 0);
+    EXPECT_EQ(write(fd, "60000", 5), 5);
+    EXPECT_EQ(prctl(PR_GET_TIMERSLACK), 60000);
+    EXPECT_EQ(prctl(PR_SET_TIMERSLACK, 70000), 0);
+    EXPECT_GT(pread(fd, text, sizeof(text) - 1, 0), 0);
+    EXPECT_STR(text, "70000\n");
+}
+
+/* Who may execute a file and not read it has no business in the memory that holds it. */
+TEST(program_that_can_not_be_read_is_not_dumpable)
+{
+    char path[] = "/tmp/unreadable-XXXXXX", command[128], byte;
+    int executed[2];
+    struct stat st = {.st_uid = 12345};
+    int fd = mkstemp(path);
+    ASSERT_GE(fd, 0);
+    close(fd);
+    snprintf(command, sizeof(command), "cp /bin/sleep %s && chmod 0111 %s", path, path);
+    ASSERT_EQ(system(command), 0);
+    ASSERT_EQ(pipe2(executed, O_CLOEXEC), 0);
+    pid_t pid = fork();
+    if (pid == 0) {
+        if (geteuid() != 0 || setresuid(12345, 12345, 12345) == 0)
+            execl(path, "sleep", "100", NULL);
+        _exit(1);
+    }
+    close(executed[1]);
+    EXPECT_EQ(read(executed[0], &byte, 1), 0);
+    snprintf(command, sizeof(command), "/proc/%d/environ", pid);
+    EXPECT_EQ(stat(command, &st), 0);
+    EXPECT_EQ(st.st_uid, 0);
+    kill(pid, SIGKILL);
+    EXPECT_EQ(waitpid(pid, NULL, 0), pid);
+    unlink(path);
 }

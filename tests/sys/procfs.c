@@ -557,3 +557,89 @@ TEST(auxv_is_that_of_the_program)
     }
     EXPECT_EQ(found, sizeof(types) / sizeof(types[0]));
 }
+
+TEST(zombie_keeps_its_name_and_its_users)
+{
+    siginfo_t info;
+    pid_t pid = fork();
+    if (pid == 0) {
+        prctl(PR_SET_NAME, "soon gone");
+        _exit(3);
+    }
+    ASSERT_EQ(waitid(P_PID, (id_t)pid, &info, WEXITED | WNOWAIT), 0);
+    ASSERT_GT(slurp_of(pid, "comm"), 0);
+    EXPECT_STR(text, "soon gone\n");
+    ASSERT_GT(slurp_of(pid, "stat"), 0);
+    EXPECT_TRUE(strstr(text, " (soon gone) Z ") != NULL);
+    ASSERT_GT(slurp("/proc/self/status"), 0);
+    char gids[64];
+    snprintf(gids, sizeof(gids), "%.*s", (int)strcspn(value_of("Gid"), "\n"), value_of("Gid"));
+    ASSERT_GT(slurp_of(pid, "status"), 0);
+    EXPECT_EQ(strncmp(value_of("Gid"), gids, strlen(gids)), 0);
+    EXPECT_EQ(strncmp(value_of("Name"), "soon gone\n", 10), 0);
+    EXPECT_EQ(waitpid(pid, NULL, 0), pid);
+}
+
+TEST(zombie_of_another_user_takes_no_signal)
+{
+    siginfo_t info;
+    int status = -1;
+    if (geteuid() != 0)
+        SKIP("needs root");
+    pid_t zombie = fork();
+    if (zombie == 0)
+        _exit(0);
+    ASSERT_EQ(waitid(P_PID, (id_t)zombie, &info, WEXITED | WNOWAIT), 0);
+    pid_t other = fork();
+    if (other == 0) {
+        bool is_refused = setresuid(12345, 12345, 12345) == 0 && kill(zombie, 0) < 0;
+        _exit(is_refused && errno == EPERM ? 0 : 1);
+    }
+    EXPECT_EQ(waitpid(other, &status, 0), other);
+    EXPECT_EQ(status, 0);
+    EXPECT_EQ(waitpid(zombie, NULL, 0), zombie);
+}
+
+TEST(status_shows_the_processors_that_are_allowed)
+{
+    cpu_set_t all, one;
+    int cpu = 0;
+    ASSERT_EQ(sched_getaffinity(0, sizeof(all), &all), 0);
+    while (!CPU_ISSET(cpu, &all))
+        cpu++;
+    CPU_ZERO(&one);
+    CPU_SET(cpu, &one);
+    ASSERT_EQ(sched_setaffinity(0, sizeof(one), &one), 0);
+    ASSERT_GT(slurp("/proc/self/status"), 0);
+    EXPECT_EQ(number_of("Cpus_allowed_list"), cpu);
+    EXPECT_EQ(value_of("Cpus_allowed_list")[strspn(value_of("Cpus_allowed_list"), "0123456789")],
+              '\n');
+}
+
+/* Chromium asks this way whether it has a single one. */
+TEST(links_of_the_task_directory_count_threads)
+{
+    struct stat st;
+    int hold[2];
+    pthread_t thread;
+    ASSERT_EQ(stat("/proc/self/task", &st), 0);
+    EXPECT_EQ(st.st_nlink, 3);
+    ASSERT_EQ(pipe(hold), 0);
+    ASSERT_EQ(pthread_create(&thread, NULL, wait_on_pipe, &hold[0]), 0);
+    ASSERT_EQ(stat("/proc/self/task", &st), 0);
+    EXPECT_EQ(st.st_nlink, 4);
+    close(hold[1]);
+    pthread_join(thread, NULL);
+}
+
+TEST(coredump_filter_is_what_was_written)
+{
+    int fd = open("/proc/self/coredump_filter", O_RDWR), status = -1;
+    ASSERT_GE(fd, 0);
+    EXPECT_EQ(write(fd, "0x11", 4), 4);
+    pid_t child = fork();
+    if (child == 0)
+        _exit(slurp("/proc/self/coredump_filter") > 0 && !strcmp(text, "00000011\n") ? 0 : 1);
+    EXPECT_EQ(waitpid(child, &status, 0), child);
+    EXPECT_EQ(status, 0);
+}

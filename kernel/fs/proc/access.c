@@ -32,10 +32,24 @@ struct thread *proc_thread(const struct pseudo_node *n)
     return t && t->process == p && (!t->dead || n->tid == p->pid) ? t : NULL;
 }
 
+const char *proc_name(const struct pseudo_node *n)
+{
+    const struct process *p = proc_process(n);
+    const struct thread *t = proc_thread(n);
+    return t ? t->name : p ? p->last_name : "";
+}
+
 struct address_space *proc_space(const struct pseudo_node *n)
 {
     struct process *p = proc_process(n);
     return p && p->state == PROCESS_ALIVE ? p->space : NULL;
+}
+
+const struct cred *proc_cred(const struct pseudo_node *n)
+{
+    const struct process *p = proc_process(n);
+    const struct thread *t = proc_thread(n);
+    return t ? t->cred : p ? process_cred(p) : NULL;
 }
 
 static bool same_owner(const struct cred *caller, const struct cred *target)
@@ -53,14 +67,12 @@ bool proc_may_access(const struct pseudo_node *n)
         return false;
     if (!caller || caller->process == p || cred_has_cap(caller->cred, CAP_SYS_PTRACE))
         return true;
-    struct thread *target = proc_thread(n);
-    if (!target) /* a zombie, with nothing to look into but how it ended */
-        return caller->cred->fsuid == p->zombie_uid;
-    if (!same_owner(caller->cred, target->cred))
+    const struct cred *target = proc_cred(n);
+    if (!target || !same_owner(caller->cred, target))
         return false;
     if (p->space && !p->space->dumpable)
         return false;
-    return !(target->cred->cap_permitted & ~caller->cred->cap_effective);
+    return !(target->cap_permitted & ~caller->cred->cap_effective);
 }
 
 int proc_check_access(const struct pseudo_node *n)
@@ -85,15 +97,19 @@ void proc_node_refresh(const struct pseudo_node *n, struct inode *i)
 {
     if (!n->pid)
         return;
-    struct thread *t = proc_thread(n);
+    const struct cred *cred = proc_cred(n);
     struct address_space *space = proc_space(n);
     bool world_directory = i->mode == (S_IFDIR | 0555);
     struct process *p = proc_process(n);
     struct thread *caller = proc_caller();
     /* A process that gave up its privileges still may open its own files: proc_fd_permission(). */
     bool own = world_directory || !space || space->dumpable || (caller && caller->process == p);
-    i->uid = !own || !p ? 0 : t ? t->cred->euid : p->zombie_uid;
-    i->gid = own && t ? t->cred->egid : 0;
+    i->uid = own && cred ? cred->euid : 0;
+    i->gid = own && cred ? cred->egid : 0;
+    if (p && n->entry->names == &proc_task_names) {
+        process_settle_embryo(p);
+        i->nlink = 2 + (unsigned)proc_count_threads(p); /* by which programs count their threads */
+    }
     if (n->entry == proc_fd_names.entry)
         proc_refresh_fd_link(n, i);
 }
@@ -207,23 +223,37 @@ void proc_append_escaped(struct buf *b, const char *text)
     }
 }
 
-void proc_append_cpu_mask(struct buf *b, int first, int count)
+static bool is_in_set(const uint64_t *set, int cpu)
+{
+    bool is_empty = true;
+    for (int i = 0; set && i < THREAD_CPUS_MAX / 64; i++)
+        is_empty = is_empty && !set[i];
+    return is_empty || (cpu < THREAD_CPUS_MAX && set[cpu / 64] >> (cpu % 64) & 1);
+}
+
+void proc_append_cpu_mask(struct buf *b, const uint64_t *set)
 {
     int all = MAX(kernel.config.cpu_count, 1);
     int top = (all - 1) / 32; /* words of 32 CPUs, the highest first */
     for (int word = top; word >= 0; word--) {
         uint32_t mask = 0;
-        for (int cpu = MAX(first, word * 32); cpu < MIN(first + count, word * 32 + 32); cpu++)
-            mask |= 1u << (cpu - word * 32);
+        for (int cpu = word * 32; cpu < MIN(all, word * 32 + 32); cpu++)
+            mask |= is_in_set(set, cpu) ? 1u << (cpu - word * 32) : 0;
         int digits = word == top ? (all - word * 32 + 3) / 4 : 8;
         buf_printf(b, "%s%0*x", word == top ? "" : ",", digits, mask);
     }
 }
 
-void proc_append_cpu_list(struct buf *b)
+void proc_append_cpu_list(struct buf *b, const uint64_t *set)
 {
-    if (kernel.config.cpu_count > 1)
-        buf_printf(b, "0-%d", kernel.config.cpu_count - 1);
-    else
-        buf_append_str(b, "0");
+    int all = MAX(kernel.config.cpu_count, 1);
+    const char *comma = "";
+    for (int first = 0, end; first < all; first = end + 1) {
+        for (end = first; end < all && is_in_set(set, end);)
+            end++;
+        if (end == first)
+            continue;
+        buf_printf(b, end - first > 1 ? "%s%d-%d" : "%s%d", comma, first, end - 1);
+        comma = ",";
+    }
 }

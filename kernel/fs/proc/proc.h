@@ -61,6 +61,11 @@ struct thread *proc_caller(void);
 struct process *proc_process(const struct pseudo_node *n);
 struct thread *proc_thread(const struct pseudo_node *n);
 
+/* Of the thread, or what a zombie had. Borrowed; NULL when it is gone. */
+const struct cred *proc_cred(const struct pseudo_node *n);
+/* Its comm likewise; "". */
+const char *proc_name(const struct pseudo_node *n);
+
 /* The address space, or NULL (a zombie, or one that has not executed anything). */
 struct address_space *proc_space(const struct pseudo_node *n);
 
@@ -96,17 +101,17 @@ uint64_t proc_ticks(int64_t ns);
 void proc_append_path(struct buf *b, struct path p);
 /* Appends text with blanks and the like as \040: seq_path(). */
 void proc_append_escaped(struct buf *b, const char *text);
-/* Appends a mask of some of the sandbox's CPUs: "f", "ff,ffffffff". */
-void proc_append_cpu_mask(struct buf *b, int first, int count);
-/* Appends "0-3" or "0": all CPUs. */
-void proc_append_cpu_list(struct buf *b);
+/* Those of the sandbox's CPUs that are in the set (thread.cpus; NULL or empty: all), as "f" or
+ * "ff,ffffffff", and as "0-1,3". */
+void proc_append_cpu_mask(struct buf *b, const uint64_t *set);
+void proc_append_cpu_list(struct buf *b, const uint64_t *set);
 
 /* The tables: root.c, process.c, links.c, sysctl.c, net.c. */
 extern const struct pseudo_entry proc_root_entry;
 extern const struct pseudo_names proc_pid_names;
 extern const struct pseudo_entry proc_sys_children[];
 extern const struct pseudo_entry proc_net_children[];
-extern const struct pseudo_names proc_fd_names, proc_fdinfo_names;
+extern const struct pseudo_names proc_fd_names, proc_fdinfo_names, proc_task_names;
 
 void proc_refresh_fd_link(const struct pseudo_node *n, struct inode *i);
 int proc_show_stat(const struct pseudo_node *n, struct buf *b);

@@ -16,22 +16,15 @@
 #define OOM_SCORE_MAX         1000
 #define OOM_OLD_MIN           (-17) /* oom_adj, before Linux 2.6.36 */
 #define OOM_OLD_MAX           15
-#define COREDUMP_FILTER       0x33
 
 /* ---- comm, cmdline, environ, auxv ---- */
 
 static int show_comm(const struct pseudo_node *n, struct buf *b)
 {
-    struct thread *t = proc_thread(n);
-    struct host_stat h;
-    if (t) {
-        buf_printf(b, "%.15s\n", t->name);
-        return 0;
-    }
-    int r = proc_host_stat(n, &h);
-    if (r == 0)
-        buf_printf(b, "%.15s\n", h.name);
-    return r;
+    if (!proc_process(n))
+        return -ESRCH;
+    buf_printf(b, "%.15s\n", proc_name(n));
+    return 0;
 }
 
 static int store_comm(const struct pseudo_node *n, const char *text, size_t size)
@@ -210,12 +203,19 @@ static int store_coredump_filter(const struct pseudo_node *n, const char *text, 
     unsigned long value = strtoul(text, &end, 0);
     if (end == text || value > UINT32_MAX)
         return -EINVAL;
-    return proc_process(n) ? 0 : -ESRCH; /* no core is ever written */
+    struct process *p = proc_process(n);
+    if (!p)
+        return -ESRCH;
+    p->coredump_filter = (uint32_t)value;
+    return 0;
 }
 
 static int show_coredump_filter(const struct pseudo_node *n, struct buf *b)
 {
-    buf_printf(b, "%08x\n", COREDUMP_FILTER);
+    const struct process *p = proc_process(n);
+    if (!p)
+        return -ESRCH;
+    buf_printf(b, "%08x\n", p->coredump_filter);
     return 0;
 }
 
@@ -241,12 +241,37 @@ static int show_schedstat(const struct pseudo_node *n, struct buf *b)
     return 0;
 }
 
+/* What is kept for who asks: how exactly the host wakes sleepers is its own affair. */
+static int slack_thread(const struct pseudo_node *n, struct thread **ret)
+{
+    const struct thread *caller = proc_caller();
+    struct thread *t = proc_thread(n);
+    if (!t)
+        return -ESRCH;
+    if (caller && caller->process != t->process && !cred_has_cap(caller->cred, CAP_SYS_NICE))
+        return -EPERM;
+    *ret = t;
+    return 0;
+}
+
+static int show_timerslack(const struct pseudo_node *n, struct buf *b)
+{
+    struct thread *t;
+    int r = slack_thread(n, &t);
+    if (r == 0)
+        buf_printf(b, "%lu\n", t->timer_slack_ns ? t->timer_slack_ns : TIMER_SLACK_DEFAULT_NS);
+    return r;
+}
+
 static int store_timerslack(const struct pseudo_node *n, const char *text, size_t size)
 {
+    struct thread *t;
     int value, r = pseudo_parse_int(text, 0, INT32_MAX, &value);
-    if (r < 0)
-        return r;
-    return proc_process(n) ? 0 : -ESRCH; /* how exactly the host wakes sleepers is its own affair */
+    if (r == 0)
+        r = slack_thread(n, &t);
+    if (r == 0)
+        t->timer_slack_ns = (uint64_t)value;
+    return r;
 }
 
 static int show_children(const struct pseudo_node *n, struct buf *b)
@@ -380,7 +405,7 @@ static int find_task(const struct pseudo_node *dir, uint32_t key, struct pseudo_
     return proc_node_is_alive(n) ? 0 : -ENOENT;
 }
 
-static const struct pseudo_names task_names = {
+const struct pseudo_names proc_task_names = {
     .prefix = "",
     .entry = &task_entry,
     .collect = collect_tasks,
@@ -388,7 +413,7 @@ static const struct pseudo_names task_names = {
 };
 
 static const struct pseudo_entry pid_children[] = {
-    {.name = "task", .mode = S_IFDIR | 0555, .names = &task_names},
+    {.name = "task", .mode = S_IFDIR | 0555, .names = &proc_task_names},
     COMMON_ENTRIES,
     {.name = "coredump_filter",
      .mode = S_IFREG | 0644,
@@ -396,8 +421,7 @@ static const struct pseudo_entry pid_children[] = {
      .store = store_coredump_filter},
     {.name = "timerslack_ns",
      .mode = S_IFREG | 0666,
-     .text = "50000\n",
-     .show = show_if_alive,
+     .show = show_timerslack,
      .store = store_timerslack},
     {0},
 };

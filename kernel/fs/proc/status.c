@@ -23,12 +23,6 @@ static pid_t session_id(const struct process *p)
     return p->group && p->group->session ? p->group->session->id : 0;
 }
 
-/* comm: the thread's, or what the host still knows of a dead one. */
-static void copy_name(const struct thread *t, const char *host_name, char ret[16])
-{
-    snprintf(ret, 16, "%.15s", t ? t->name : host_name);
-}
-
 struct signal_sets {
     sigmask_t pending, shared, blocked, ignored, caught;
 };
@@ -67,8 +61,6 @@ static int show_stat_of(const struct process *p, const struct pseudo_node *n, st
     struct signal_sets s = signal_sets_of(p, t);
     unsigned flags = FLAGS_RANDOMIZED | (p->did_exec ? 0 : FLAGS_NOT_EXECUTED);
     uint64_t *f = h.field;
-    char name[16];
-    copy_name(t, h.name, name);
     if (zombie) {
         f[HOST_STAT_UTIME] = timeval_ticks(p->usage.ru_utime);
         f[HOST_STAT_STIME] = timeval_ticks(p->usage.ru_stime);
@@ -77,7 +69,7 @@ static int show_stat_of(const struct process *p, const struct pseudo_node *n, st
     if (zombie || !may)
         for (int i = HOST_STAT_START_BRK; i <= HOST_STAT_ENV_END; i++)
             f[i] = 0;
-    buf_printf(b, "%d (%s) %c %d %d %d %lu %d %u", n->tid ? n->tid : p->pid, name,
+    buf_printf(b, "%d (%.15s) %c %d %d %d %lu %d %u", n->tid ? n->tid : p->pid, proc_name(n),
                proc_state(n, h.state), parent_pid(p), p->group ? p->group->id : 0, session_id(p),
                tty_device(tty), tty ? tty->foreground : -1, flags);
     buf_printf(b, " %lu %ld %lu %ld %lu %lu %lu %lu", f[HOST_STAT_MINFLT],
@@ -146,12 +138,10 @@ static void show_identity(const struct process *p, const struct pseudo_node *n,
                           const struct host_status *h, struct buf *b)
 {
     struct thread *t = proc_thread(n);
-    char name[16], host_name[16] = "", state[2] = "Z";
-    host_key_text(h->text, h->size, "Name", host_name, sizeof(host_name));
+    char state[2] = "Z";
     host_key_text(h->text, h->size, "State", state, sizeof(state));
-    copy_name(t, host_name, name);
     buf_append_str(b, "Name:\t");
-    for (const char *c = name; *c; c++) {
+    for (const char *c = proc_name(n); *c; c++) {
         if (*c == '\n')
             buf_append_str(b, "\\n");
         else if (*c == '\\')
@@ -166,11 +156,17 @@ static void show_identity(const struct process *p, const struct pseudo_node *n,
                state_words(proc_state(n, *state)), p->pid, n->tid ? n->tid : p->pid, parent_pid(p));
 }
 
+static const struct cred *cred_shown(const struct pseudo_node *n)
+{
+    static const struct cred nobody;
+    const struct cred *c = proc_cred(n);
+    return c ? c : &nobody;
+}
+
 static void show_credentials(const struct process *p, const struct pseudo_node *n, struct buf *b)
 {
     struct thread *t = proc_thread(n);
-    struct cred dead = {.uid = p->zombie_uid, .euid = p->zombie_uid, .suid = p->zombie_uid};
-    const struct cred *c = t ? t->cred : &dead;
+    const struct cred *c = cred_shown(n);
     pid_t pid = n->tid ? n->tid : p->pid;
     buf_printf(b, "Uid:\t%u\t%u\t%u\t%u\nGid:\t%u\t%u\t%u\t%u\n", c->uid, c->euid, c->suid,
                c->fsuid, c->gid, c->egid, c->sgid, c->fsgid);
@@ -183,7 +179,7 @@ static void show_credentials(const struct process *p, const struct pseudo_node *
                p->group ? p->group->id : 0, session_id(p));
 }
 
-static void show_memory(const struct host_status *h, struct buf *b)
+static void show_memory(const struct process *p, const struct host_status *h, struct buf *b)
 {
     static const char *const keys[] = {
         "VmPeak",   "VmSize", "VmLck", "VmPin", "VmHWM", "VmRSS", "RssAnon", "RssFile",
@@ -194,16 +190,17 @@ static void show_memory(const struct host_status *h, struct buf *b)
         host_key_number(h->text, h->size, keys[i], &value);
         buf_printf(b, "%s:\t%8lu kB\n", keys[i], value);
     }
-    buf_append_str(b, "HugetlbPages:\t       0 kB\nCoreDumping:\t0\nTHP_enabled:\t1\n"
-                      "untag_mask:\t0xffffffffffffffff\n");
+    buf_printf(b,
+               "HugetlbPages:\t       0 kB\nCoreDumping:\t0\nTHP_enabled:\t%d\n"
+               "untag_mask:\t0xffffffffffffffff\n",
+               !p->thp_disabled);
 }
 
 static void show_signals(const struct process *p, const struct pseudo_node *n, struct buf *b)
 {
     struct thread *t = proc_thread(n);
     struct signal_sets s = signal_sets_of(p, t);
-    static const struct cred nobody;
-    const struct cred *c = t ? t->cred : &nobody;
+    const struct cred *c = cred_shown(n);
     buf_printf(b, "Threads:\t%zu\nSigQ:\t%zu/%lu\n", proc_count_threads((struct process *)p),
                p->pending.count, p->rlimits[RLIMIT_SIGPENDING].rlim_cur);
     buf_printf(b,
@@ -220,15 +217,17 @@ static void show_signals(const struct process *p, const struct pseudo_node *n, s
                       "SpeculationIndirectBranch:\tconditional enabled\n");
 }
 
-static void show_placement(const struct host_status *h, struct buf *b)
+static void show_placement(const struct pseudo_node *n, const struct host_status *h, struct buf *b)
 {
+    const struct thread *t = proc_thread(n);
+    const uint64_t *cpus = t ? t->cpus : NULL;
     uint64_t voluntary = 0, forced = 0;
     host_key_number(h->text, h->size, "voluntary_ctxt_switches", &voluntary);
     host_key_number(h->text, h->size, "nonvoluntary_ctxt_switches", &forced);
     buf_append_str(b, "Cpus_allowed:\t");
-    proc_append_cpu_mask(b, 0, MAX(kernel.config.cpu_count, 1));
+    proc_append_cpu_mask(b, cpus);
     buf_append_str(b, "\nCpus_allowed_list:\t");
-    proc_append_cpu_list(b);
+    proc_append_cpu_list(b, cpus);
     buf_printf(b,
                "\nMems_allowed:\t1\nMems_allowed_list:\t0\nvoluntary_ctxt_switches:\t%lu\n"
                "nonvoluntary_ctxt_switches:\t%lu\n",
@@ -249,9 +248,9 @@ int proc_show_status(const struct pseudo_node *n, struct buf *b)
     show_identity(p, n, &h, b);
     show_credentials(p, n, b);
     if (p->state == PROCESS_ALIVE)
-        show_memory(&h, b);
+        show_memory(p, &h, b);
     show_signals(p, n, b);
-    show_placement(&h, b);
+    show_placement(n, &h, b);
     return 0;
 }
 

@@ -131,8 +131,8 @@ static const struct pseudo_entry yama_children[] = {
 };
 
 static const struct pseudo_entry pty_children[] = {
-    VALUE("max", "4096"),
-    VALUE("reserve", "1024"),
+    VALUE("max", STRING(LIMIT_PTYS)),
+    VALUE("reserve", "0"),
     {0},
 };
 

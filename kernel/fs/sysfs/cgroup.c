@@ -34,7 +34,7 @@ static int show_cpu_stat(const struct pseudo_node *n, struct buf *b)
 
 static int show_cpus(const struct pseudo_node *n, struct buf *b)
 {
-    proc_append_cpu_list(b);
+    proc_append_cpu_list(b, NULL);
     return buf_append_str(b, "\n");
 }
 

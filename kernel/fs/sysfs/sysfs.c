@@ -22,13 +22,13 @@ static int cpu_count(void)
 
 static int show_all_list(const struct pseudo_node *n, struct buf *b)
 {
-    proc_append_cpu_list(b);
+    proc_append_cpu_list(b, NULL);
     return buf_append_str(b, "\n");
 }
 
 static int show_all_mask(const struct pseudo_node *n, struct buf *b)
 {
-    proc_append_cpu_mask(b, 0, cpu_count());
+    proc_append_cpu_mask(b, NULL);
     return buf_append_str(b, "\n");
 }
 
@@ -39,7 +39,10 @@ static int show_own_number(const struct pseudo_node *n, struct buf *b)
 
 static int show_own_mask(const struct pseudo_node *n, struct buf *b)
 {
-    proc_append_cpu_mask(b, n->number, 1);
+    uint64_t own[THREAD_CPUS_MAX / 64] = {0};
+    if (n->number < THREAD_CPUS_MAX)
+        own[n->number / 64] = 1ULL << (n->number % 64);
+    proc_append_cpu_mask(b, own);
     return buf_append_str(b, "\n");
 }
 
