@@ -168,7 +168,12 @@ static void tell_failure(const struct program *p, int status, const char *text)
 static void fail_to_start(const struct program *p, int error)
 {
     char text[GUEST_PATH_MAX + 128];
-    snprintf(text, sizeof(text), "%s: %s", p->spec->argv[0], reason_of(error));
+    /* The program itself was found. */
+    const char *reason =
+        error == -ENOENT ? "what runs it, a dynamic loader or the interpreter that its first line "
+                           "names, is not in the sandbox"
+                         : reason_of(error);
+    snprintf(text, sizeof(text), "%s: %s", p->spec->argv[0], reason);
     tell_failure(p, error == -ENOENT ? STATUS_CANT_RUN : status_of(error), text);
 }
 

@@ -104,8 +104,9 @@ int vfs_setattr(const struct path *p, const struct cred *cred, const struct inod
     if (a.valid & ATTR_MODE)
         a.mode = mode_for(i, cred, &a);
     mode_t without = mode_without_privileges(i->mode);
-    if (a.valid & (ATTR_UID | ATTR_GID) && !(a.valid & ATTR_MODE) && !S_ISDIR(i->mode) &&
-        without != i->mode) {
+    if (a.valid & ATTR_CHOWN && !S_ISDIR(i->mode) && without != i->mode) {
+        if (!inode_is_owner(i, cred))
+            return -EPERM;
         a.valid |= ATTR_MODE;
         a.mode = without & 07777;
     }

@@ -71,6 +71,8 @@ struct inode_attr { /* what setattr changes; valid: ATTR_* bits */
 #define ATTR_CTIME (1u << 6) /* set by the caller of setattr to now */
 /* The times are `now` (utimensat(2) with NULL or UTIME_NOW for both): who may write may do it. */
 #define ATTR_TOUCH (1u << 7)
+/* chown(2) was called, even if it leaves both owners as they are. */
+#define ATTR_CHOWN (1u << 8)
 
 struct dir_emit; /* see below */
 struct walk;

@@ -25,7 +25,6 @@ static const uint32_t harmless_futex_ops[] = {
 };
 
 static const uint32_t harmless_membarriers[] = {
-    MEMBARRIER_CMD_QUERY,
     MEMBARRIER_CMD_PRIVATE_EXPEDITED,
     MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED,
     MEMBARRIER_CMD_PRIVATE_EXPEDITED_SYNC_CORE,

@@ -70,7 +70,7 @@ long sys_fchmodat2(struct call *c)
 /* -1 leaves the owner or the group as it is. */
 static struct inode_attr owner_attr(uint32_t uid, uint32_t gid)
 {
-    struct inode_attr attr = {.uid = uid, .gid = gid};
+    struct inode_attr attr = {.valid = ATTR_CHOWN, .uid = uid, .gid = gid};
     if (uid != (uid_t)-1)
         attr.valid |= ATTR_UID;
     if (gid != (gid_t)-1)

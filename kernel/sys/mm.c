@@ -21,6 +21,7 @@
 #include "kernel/sys/args.h"
 #include "kernel/sys/handlers.h"
 
+#include <linux/membarrier.h>
 #include <sys/mman.h>
 #include <sys/sysmacros.h>
 
@@ -158,9 +159,14 @@ long sys_arch_prctl(struct call *c)
     return -EINVAL;
 }
 
+/* The commands that the filter lets the host run, and the question which they are. */
 long sys_membarrier(struct call *c)
 {
-    return -EINVAL;
+    if (call_int(c, 0) != MEMBARRIER_CMD_QUERY || call_uint(c, 1) != 0)
+        return -EINVAL;
+    return MEMBARRIER_CMD_PRIVATE_EXPEDITED | MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED |
+           MEMBARRIER_CMD_PRIVATE_EXPEDITED_SYNC_CORE |
+           MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED_SYNC_CORE;
 }
 
 /* ---- locking: accepted within the limit, and without an effect ---- */

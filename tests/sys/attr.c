@@ -171,6 +171,24 @@ TEST(chown_takes_the_set_id_bits)
     ASSERT_EQ(chmod("f", 02644), 0);
     EXPECT_EQ(chown("f", geteuid(), getegid()), 0);
     EXPECT_EQ(mode_of("f") & 0777, 0644);
+    ASSERT_EQ(chmod("f", 06755), 0);
+    EXPECT_EQ(chown("f", (uid_t)-1, (gid_t)-1), 0);
+    EXPECT_EQ(mode_of("f"), 0755);
+}
+
+TEST(chown_of_somebody_elses_set_id_bits)
+{
+    struct stat st;
+    if (geteuid() != 0)
+        SKIP("needs another user's file");
+    close(make_file("f"));
+    ASSERT_EQ(chmod("f", 06755), 0);
+    ASSERT_EQ(chmod(".", 0755), 0);
+    ASSERT_EQ(seteuid(65534), 0);
+    EXPECT_ERRNO(chown("f", (uid_t)-1, (gid_t)-1), EPERM);
+    ASSERT_EQ(seteuid(0), 0);
+    ASSERT_EQ(stat("f", &st), 0);
+    EXPECT_EQ(st.st_mode & 07777, 06755);
 }
 
 TEST(chown_errors)

@@ -3,7 +3,9 @@
 
 #include <fcntl.h>
 #include <pthread.h>
+#include <linux/membarrier.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <sys/sysinfo.h>
 #include <sys/wait.h>
 
@@ -220,6 +222,30 @@ TEST(shared_memory_goes_with_the_last_process_that_has_it)
         ASSERT_EQ(waitpid(child, &status, 0), child);
         EXPECT_EQ(status, 0);
     }
+}
+
+/* What is not offered is not told of, so that programs choose among what there is. */
+TEST(each_barrier_that_is_told_of_is_there)
+{
+    static const int commands[] = {
+        MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED,
+        MEMBARRIER_CMD_PRIVATE_EXPEDITED,
+        MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED_SYNC_CORE,
+        MEMBARRIER_CMD_PRIVATE_EXPEDITED_SYNC_CORE,
+        MEMBARRIER_CMD_REGISTER_GLOBAL_EXPEDITED,
+        MEMBARRIER_CMD_GLOBAL_EXPEDITED,
+        MEMBARRIER_CMD_GLOBAL,
+    };
+    long told = syscall(SYS_membarrier, MEMBARRIER_CMD_QUERY, 0, 0);
+    ASSERT_GE(told, 0);
+    EXPECT_TRUE(told & MEMBARRIER_CMD_PRIVATE_EXPEDITED);
+    for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++) {
+        if (told & commands[i])
+            EXPECT_EQ(syscall(SYS_membarrier, commands[i], 0, 0), 0);
+        else
+            EXPECT_ERRNO(syscall(SYS_membarrier, commands[i], 0, 0), EINVAL);
+    }
+    EXPECT_ERRNO(syscall(SYS_membarrier, MEMBARRIER_CMD_QUERY, 1 << 20, 0), EINVAL);
 }
 
 TEST(memory_can_be_filled_at_once)
