@@ -2,6 +2,7 @@
 #include "sandbox/copies.h"
 
 #include "lib/base/copy.h"
+#include "sandbox/copy_scrub.h"
 #include "sandbox/socket_file.h"
 
 #include <stdio.h>
@@ -33,6 +34,7 @@ static void drop(struct copies *c, struct copy_client *client)
     if (client->number)
         sandbox_send(c->sandbox, CONTROL_COPY_END, client->number);
     close(client->fd);
+    copy_scrub_free(client->scrub);
     *client = free_client;
 }
 
@@ -51,6 +53,22 @@ static int32_t new_number(struct copies *c)
     return c->last_number;
 }
 
+/* False: he has no room for it. */
+static bool answer(struct copy_client *client, const char *records, size_t size)
+{
+    client->is_waiting = false;
+    return send(client->fd, records, size, MSG_DONTWAIT | MSG_NOSIGNAL) >= 0;
+}
+
+/* What was searched, or else the kernel is asked for more. */
+static bool go_on(struct copies *c, struct copy_client *client)
+{
+    const char *records;
+    size_t size = client->scrub ? copy_scrub_next(client->scrub, &records) : 0;
+    return size > 0 ? answer(client, records, size)
+                    : sandbox_send(c->sandbox, CONTROL_COPY_NEXT, client->number);
+}
+
 /* False: it is none, or not its turn. */
 static bool pass_on(struct copies *c, struct copy_client *client,
                     const struct copy_question_message *m, size_t size)
@@ -62,10 +80,13 @@ static bool pass_on(struct copies *c, struct copy_client *client,
         return false;
     client->is_waiting = true;
     if (p->type == COPY_NEXT && client->number && p->text_size == 0)
-        return sandbox_send(c->sandbox, CONTROL_COPY_NEXT, client->number);
+        return go_on(c, client);
     if (p->type != COPY_OPEN || client->number || p->text_size == 0)
         return false;
     client->number = new_number(c);
+    client->scrub = c->scrubber ? copy_scrub_new(c->scrubber) : NULL;
+    if (c->scrubber && !client->scrub)
+        return false;
     const struct control_packet packet = {.type = CONTROL_COPY_OPEN,
                                           .value = client->number,
                                           .reason = p->follows == 1,
@@ -83,14 +104,21 @@ static void read_client(struct copies *c, struct copy_client *client)
         drop(c, client);
 }
 
+static bool take(struct copies *c, struct copy_client *client, const char *records, size_t size)
+{
+    if (!client->scrub)
+        return answer(client, records, size);
+    int r = copy_scrub_take(client->scrub, records, size);
+    return (r == 0 || r == -EPROTO) && go_on(c, client);
+}
+
 void copies_take(struct copies *c, int32_t number, const char *records, size_t size)
 {
     for (size_t i = 0; i < CONTROL_COPIES_MAX; i++) {
         struct copy_client *client = &c->clients[i];
         if (client->fd < 0 || client->number != number || !client->is_waiting)
             continue;
-        client->is_waiting = false;
-        if (send(client->fd, records, size, MSG_DONTWAIT | MSG_NOSIGNAL) < 0)
+        if (!take(c, client, records, size))
             drop(c, client);
         return;
     }

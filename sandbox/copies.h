@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * Files on their way out, as far as the starter goes: it passes questions of glovebox cp on to the
- * kernel, and the kernel's answers back, which it does not look into (lib/base/copy.h).
+ * kernel, and the kernel's answers back (lib/base/copy.h). Where the sandbox has secrets their
+ * values are taken out of these (copy_scrub.h), else it does not look into them.
  *
  * Who asks comes over a socket in the registry's private folder, and is of the same user, as the
  * host says. Nobody is waited for: a question is passed on when the one before it was answered, and
@@ -24,10 +25,12 @@
 struct copies {
     struct listener listener;
     struct sandbox *sandbox;
+    struct scrubber *scrubber; /* borrowed; NULL: there are no secrets */
     struct copy_client {
-        int fd;          /* -1: free */
-        int32_t number;  /* of its copy; 0: not opened */
-        bool is_waiting; /* for an answer */
+        int fd;                   /* -1: free */
+        int32_t number;           /* of its copy; 0: not opened */
+        bool is_waiting;          /* for an answer */
+        struct copy_scrub *scrub; /* NULL: nothing is looked into */
     } clients[CONTROL_COPIES_MAX];
     int32_t last_number;
 };

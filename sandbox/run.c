@@ -664,6 +664,7 @@ static int start(struct run *r, struct sandbox_error *e)
         r->updates.scrubber = r->scrubber;
         error = updates_open(&r->updates, &r->place.registry, r->sandbox->gateway.control, e);
     }
+    r->copies.scrubber = r->scrubber;
     if (error == 0)
         error = copies_open(&r->copies, &r->place.registry, r->sandbox, e);
     if (error == 0)

@@ -159,6 +159,7 @@ static int follow(struct scrub_stream *s, struct buf *out)
             r = drop_stage(s, out);
         begin_stage(&s->exchanges[s->count], &s->scrubs[s->count],
                     from->generations[s->generation - before]);
+        s->scrubs[s->count].stream.keeps_size = s->keeps_size;
         s->count++;
     }
     return r;
@@ -168,6 +169,11 @@ void scrub_stream_begin(struct scrub_stream *s, struct scrubber *scrubber, bool 
 {
     *s = (struct scrub_stream){.scrubber = scrubber,
                                .early_max = is_awaited ? SCRUB_EARLY_BYTES : 0};
+}
+
+void scrub_stream_begin_file(struct scrub_stream *s, struct scrubber *scrubber)
+{
+    *s = (struct scrub_stream){.scrubber = scrubber, .keeps_size = true};
 }
 
 void scrub_stream_done(struct scrub_stream *s)
@@ -224,17 +230,36 @@ int scrub_stream_end(struct scrub_stream *s, struct buf *out)
     return r;
 }
 
+/* What becomes of text is in s->text. */
+static int replace(struct scrub_stream *stream, struct scrubber *s, const char *text, size_t size)
+{
+    buf_reset(&s->text);
+    int r = scrub_stream_take(stream, text, size, &s->text);
+    if (r == 0)
+        r = scrub_stream_end(stream, &s->text);
+    scrub_stream_done(stream);
+    return r;
+}
+
+int scrubber_replace_in_place(struct scrubber *s, char *text, size_t size)
+{
+    struct scrub_stream stream;
+    scrub_stream_begin_file(&stream, s);
+    int r = replace(&stream, s, text, size);
+    if (r < 0 || s->text.size != size)
+        return -ENOMEM;
+    if (size)
+        memcpy(text, s->text.data, size);
+    return 0;
+}
+
 const char *scrubber_replace(struct scrubber *s, const char *text, size_t *size)
 {
     struct scrub_stream stream;
     if (!s || *size == 0)
         return text;
-    buf_reset(&s->text);
     scrub_stream_begin(&stream, s, false);
-    int r = scrub_stream_take(&stream, text, *size, &s->text);
-    if (r == 0)
-        r = scrub_stream_end(&stream, &s->text);
-    scrub_stream_done(&stream);
+    int r = replace(&stream, s, text, *size);
     *size = r == 0 ? s->text.size : 0;
     return *size ? s->text.data : "";
 }

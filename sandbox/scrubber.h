@@ -43,12 +43,16 @@ struct scrub_stream {
     size_t count;        /* of stages, the oldest first */
     struct secrets_exchange exchanges[SCRUB_GENERATIONS_MAX];
     struct secrets_scrub scrubs[SCRUB_GENERATIONS_MAX];
+    bool keeps_size;
     size_t early_max;
     size_t early; /* bytes that are kept back, but have come out */
 };
 
 /* scrubber: borrowed to the end. is_awaited: nobody minds how late the last bytes are, if false. */
 void scrub_stream_begin(struct scrub_stream *s, struct scrubber *scrubber, bool is_awaited);
+
+/* Likewise for the content of a file, of which no byte changes its place (finder.h, keeps_size). */
+void scrub_stream_begin_file(struct scrub_stream *s, struct scrubber *scrubber);
 
 void scrub_stream_done(struct scrub_stream *s);
 
@@ -61,3 +65,6 @@ int scrub_stream_end(struct scrub_stream *s, struct buf *out);
  * when s is NULL, nothing when memory runs out.
  */
 const char *scrubber_replace(struct scrubber *s, const char *text, size_t *size);
+
+/* Likewise, in its place: text keeps its size. 0 or -ENOMEM; text is not to be used then. */
+int scrubber_replace_in_place(struct scrubber *s, char *text, size_t size);

@@ -301,6 +301,17 @@ static int put_bytes(const struct window *w, uint64_t from, uint64_t to, struct 
     return r;
 }
 
+static int put_replacement(const struct finder_stream *s, const struct finder_place *p,
+                           struct buf *out)
+{
+    const struct finder_bytes *b = &s->replacements[p->needle];
+    size_t room = s->keeps_size ? (size_t)(p->to - p->from) : b->size;
+    int r = buf_append(out, b->data, MIN(b->size, room));
+    for (size_t size = b->size; size < room && r == 0; size++)
+        r = buf_append_str(out, FINDER_FILLER);
+    return r;
+}
+
 /* Puts out what is before `to`, where the window will begin. */
 static int put(struct finder_stream *s, const struct window *w, uint64_t to, struct buf *out)
 {
@@ -313,8 +324,7 @@ static int put(struct finder_stream *s, const struct window *w, uint64_t to, str
         at = MAX(at, MIN(p->to, to));
         if (p->to > to || r < 0)
             break;
-        const struct finder_bytes *b = &s->replacements[p->needle];
-        r = buf_append(out, b->data, b->size);
+        r = put_replacement(s, p, out);
     }
     s->place_count -= done;
     memmove(s->places, s->places + done, s->place_count * sizeof(s->places[0]));

@@ -23,6 +23,7 @@
 #include "lib/base/buf.h"
 
 #define FINDER_TAGS             64
+#define FINDER_FILLER           "x"
 #define FINDER_ALL_TAGS         UINT64_MAX
 #define FINDER_NEEDLES_MAX      4096
 #define FINDER_NEEDLE_MAX_BYTES 65535
@@ -54,6 +55,9 @@ void finder_free(struct finder *f);
 
 struct finder_stream {
     uint64_t seen; /* 1 << tag of each needle that was found whole, active or not */
+    /* To be set after finder_begin(): what is replaced keeps its size. A longer replacement is cut,
+     * a shorter one gets FINDER_FILLER behind it. */
+    bool keeps_size;
     /* for finder_take() */
     const struct finder *finder;
     const struct finder_bytes *replacements;

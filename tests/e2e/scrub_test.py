@@ -22,11 +22,34 @@ for stream in (1, 2):
         os.write(stream, data[i:i + step])
 """
 
+# Puts its input into files, their names and links, and says what it has in its place.
+COPIED = r"""
+import os, sys
+value = sys.stdin.readline().strip()
+os.mkdir("/tmp/d")
+os.chdir("/tmp/d")
+with open("many", "w") as f:
+    f.writelines(f"{i}:{value}\n" for i in range(9000))
+with open("sparse", "w") as f:
+    f.write(value)
+    f.seek(len(value) + (1 << 20))
+    f.write(value)
+open("a" + value, "w").close()
+os.symlink("x" + value, "link")
+print(os.environ["KEY"])
+print("ready", flush=True)
+sys.stdin.read()
+"""
+
 
 class Scrub(Tty):
     def setUp(self):
         super().setUp()
         self.env = {**os.environ, "S": VALUE}
+
+    def read(self, name):
+        with open(self.path(name), "rb") as f:
+            return f.read()
 
     def echo(self, *options, text=VALUE, step=0):
         return run(*SECRET, *options, "--", "python3", "-c", ECHO, str(step), input=text.encode(), env=self.env)
@@ -84,6 +107,27 @@ class Scrub(Tty):
             trace = f.read()
         self.assertIn("ENOENT", trace)
         self.assertNotIn(VALUE, trace)
+
+    def test_copied_files(self):
+        name, target = f"scrub-{os.getpid()}", self.path("target")
+        process = self.start(*SECRET, "--name", name, "--", "python3", "-c", COPIED, env=self.env)
+        process.stdin.write(VALUE.encode() + b"\n")
+        process.stdin.flush()
+        placeholder, line = (process.stdout.readline() for _ in range(2))
+        self.assertEqual(line, b"ready\n", process.poll() is not None and process.stderr.read())
+        placeholder = placeholder.decode().strip()
+        os.mkdir(target)
+        done = subprocess.run([GLOVEBOX, "cp", f"{name}:/tmp/d/.", target], capture_output=True, timeout=LIMIT, check=False)
+        self.expect(done, out=b"", err=b"")
+        self.assertEqual(set(os.listdir(target)), {"many", "sparse", "a" + placeholder, "link"})
+        # So long that values lie across the ends of packets, and of what is read at once.
+        self.assertEqual(self.read("target/many"), b"".join(b"%d:%s\n" % (i, placeholder.encode()) for i in range(9000)))
+        self.assertEqual(self.read("target/sparse"), placeholder.encode() + bytes(1 << 20) + placeholder.encode())
+        self.assertEqual(os.readlink(os.path.join(target, "link")), "x" + placeholder)
+        done = subprocess.run([GLOVEBOX, "cp", f"{name}:/tmp/d", "-"], capture_output=True, timeout=LIMIT, check=False)
+        self.expect(done, err=b"")
+        self.assertNotIn(VALUE.encode(), done.stdout)
+        self.assertEqual(done.stdout.count(placeholder.encode()), 9000 + 4)
 
     def test_a_prompt_is_not_kept_back(self):
         process = self.start(*SECRET, "--", "python3", "-c", "print(input('> g'))", env=self.env)
