@@ -25,9 +25,10 @@ struct copy_folder {
     char *root;                              /* its name; NULL: it is the first level itself */
     bool needs_directory;                    /* the root has to be one */
     unsigned umask;
-    int file; /* being written; -1 */
+    bool names_late; /* files have no name until they are whole, where the target can do that */
+    int file;        /* being written; -1 */
     struct copy_entry entry;
-    char name[COPY_NAME_MAX_BYTES + 1], temporary[32];
+    char name[COPY_NAME_MAX_BYTES + 1], temporary[32]; /* temporary "": it has no name yet */
 };
 
 static int open_beneath(const char *path)
@@ -100,6 +101,7 @@ int copy_folder_open(const char *path, const char *name, bool is_content, struct
     if (!f)
         return sandbox_error_set(e, -ENOMEM, "out of memory; free some and try again");
     f->file = -1;
+    f->names_late = access("/proc/self/fd", X_OK) == 0;
     f->umask = umask(0);
     umask(f->umask);
     int r = open_target(f, path, name, is_content);
@@ -116,14 +118,21 @@ static int here(const struct copy_folder *f)
     return f->levels[f->depth - 1].fd;
 }
 
+/* Lets go of what was begun. */
+static void drop_file(struct copy_folder *f)
+{
+    if (f->file >= 0)
+        close(f->file);
+    if (f->file >= 0 && f->temporary[0])
+        unlinkat(here(f), f->temporary, 0);
+    f->file = -1;
+}
+
 void copy_folder_free(struct copy_folder *f)
 {
     if (!f)
         return;
-    if (f->file >= 0) {
-        close(f->file);
-        unlinkat(here(f), f->temporary, 0);
-    }
+    drop_file(f);
     while (f->depth > 0)
         close(f->levels[--f->depth].fd);
     free(f->root);
@@ -220,6 +229,36 @@ static int check_root(const struct copy_folder *f, const struct copy_entry *entr
                              "end of the path and of the target");
 }
 
+/* Without a name, so that nothing is left of it when this process is killed; or with one. */
+static void open_file(struct copy_folder *f)
+{
+    f->temporary[0] = '\0';
+    if (f->names_late)
+        f->file = openat(here(f), ".", O_WRONLY | O_TMPFILE | O_CLOEXEC, 0600);
+    for (int i = 0; i < TRIES && f->file < 0; i++) {
+        new_temporary(f);
+        f->file = openat(here(f), f->temporary,
+                         O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+    }
+}
+
+/* Gives a file without a name its own, or a temporary one where that is taken. 0 or positive errno.
+ */
+static int name_file(struct copy_folder *f)
+{
+    char path[32];
+    snprintf(path, sizeof(path), "/proc/self/fd/%d", f->file);
+    if (linkat(AT_FDCWD, path, here(f), f->name, AT_SYMLINK_FOLLOW) == 0)
+        return 0;
+    for (int i = 0; i < TRIES && errno == EEXIST; i++) {
+        new_temporary(f);
+        if (linkat(AT_FDCWD, path, here(f), f->temporary, AT_SYMLINK_FOLLOW) == 0)
+            return 0;
+    }
+    f->temporary[0] = '\0';
+    return errno;
+}
+
 static int begin_file(void *userdata, const struct copy_entry *entry, struct sandbox_error *e)
 {
     struct copy_folder *f = userdata;
@@ -231,28 +270,32 @@ static int begin_file(void *userdata, const struct copy_entry *entry, struct san
     /* rename(2) would say so too, when all was written. */
     if (fstatat(here(f), f->name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISDIR(st.st_mode))
         return EISDIR;
-    for (int i = 0; i < TRIES && f->file < 0; i++) {
-        new_temporary(f);
-        f->file = openat(here(f), f->temporary,
-                         O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-    }
+    open_file(f);
     if (f->file < 0)
         return write_error(e, errno);
     f->entry = *entry;
     return 0;
 }
 
+/* It is larger than a file may be where it goes, or for whoever copies (setrlimit(2)): others may
+ * not be. */
+static int give_up_file(struct copy_folder *f, int error, struct sandbox_error *e)
+{
+    drop_file(f);
+    return error == EFBIG ? EFBIG : write_error(e, error);
+}
+
 static int data(void *userdata, int64_t offset, const void *bytes, size_t size,
                 struct sandbox_error *e)
 {
-    const struct copy_folder *f = userdata;
+    struct copy_folder *f = userdata;
     const char *at = bytes;
     while (size > 0) {
         ssize_t n = pwrite(f->file, at, size, offset);
         if (n < 0 && errno == EINTR)
             continue;
         if (n <= 0)
-            return write_error(e, n < 0 ? errno : ENOSPC);
+            return give_up_file(f, n < 0 ? errno : ENOSPC, e);
         at += n;
         offset += n;
         size -= (size_t)n;
@@ -264,15 +307,21 @@ static int end_file(void *userdata, int64_t size, bool is_whole, struct sandbox_
 {
     struct copy_folder *f = userdata;
     const struct timespec times[2] = {f->entry.mtime, f->entry.mtime};
-    int error = is_whole && ftruncate(f->file, size) < 0 ? errno : 0;
+    if (!is_whole) {
+        drop_file(f);
+        return 0;
+    }
+    if (ftruncate(f->file, size) < 0)
+        return give_up_file(f, errno, e);
     fchmod(f->file, mode_of(f, f->entry.mode));
     futimens(f->file, times);
+    int error = f->temporary[0] ? 0 : name_file(f);
     if (close(f->file) < 0 && !error)
         error = errno;
     f->file = -1;
-    if (!is_whole || error)
+    if (f->temporary[0] && error)
         unlinkat(here(f), f->temporary, 0);
-    else
+    else if (f->temporary[0])
         error = put_in_place(f, f->name);
     return error ? write_error(e, error) : 0;
 }

@@ -11,9 +11,12 @@
 #include <stdio.h>
 #include <sys/stat.h>
 
-#define BLOCK          512
-#define EXTENDED_MAX   (1 << 20) /* of a pax header */
-#define ARCHIVE_BROKEN "the archive is broken or cut off; the copy is not complete"
+#define BLOCK        512
+#define EXTENDED_MAX (1 << 20) /* of a pax header */
+/* Bytes of a header of type S, and of one that goes on with it: whether there is one more. */
+#define SPARSE_HAS_MORE       482
+#define SPARSE_HAS_STILL_MORE 504
+#define ARCHIVE_BROKEN        "the archive is broken or cut off; the copy is not complete"
 
 struct header {
     char name[100], mode[8], uid[8], gid[8], size[12], mtime[12], checksum[8], type;
@@ -29,6 +32,7 @@ struct archive {
     unsigned padding;      /* behind them */
     struct buf name, link; /* of the next entry, when an extension said them */
     bool has_size, has_time;
+    bool is_sparse, has_sparse_name; /* it is stored in pieces, in a way of GNU tar's */
     uint64_t size;
     int64_t mtime_s;
     uint32_t mtime_ns;
@@ -174,7 +178,12 @@ static void take_time(struct archive *a, const char *value)
 
 static bool take_pax(struct archive *a, const char *key, const char *value)
 {
-    struct buf *text = !strcmp(key, "path") ? &a->name : !strcmp(key, "linkpath") ? &a->link : NULL;
+    bool is_path = (!strcmp(key, "path") && !a->has_sparse_name) || !strcmp(key, "GNU.sparse.name");
+    struct buf *text = is_path ? &a->name : !strcmp(key, "linkpath") ? &a->link : NULL;
+    if (!strncmp(key, "GNU.sparse.", strlen("GNU.sparse."))) {
+        a->is_sparse = true;
+        a->has_sparse_name |= is_path;
+    }
     if (text) {
         buf_reset(text);
         buf_append_str(text, value);
@@ -260,17 +269,31 @@ static const char *type_reason(char type)
                                         : "its type is not known";
 }
 
+/* Before 1970 is as good as none: a binary number whose second bit is set, too. */
+static bool parse_time(const struct header *h, uint64_t *ret)
+{
+    if ((unsigned char)h->mtime[0] == 0xff) {
+        *ret = 0;
+        return true;
+    }
+    return parse_number(h->mtime, sizeof(h->mtime), ret) && *ret <= INT64_MAX;
+}
+
 static int make_entry(struct archive *a, const struct header *h, const char *path,
                       struct sandbox_error *e)
 {
     uint64_t mode = 0, mtime = 0;
-    if (!parse_number(h->mode, sizeof(h->mode), &mode) ||
-        !parse_number(h->mtime, sizeof(h->mtime), &mtime) || mtime > INT64_MAX)
+    if (!parse_number(h->mode, sizeof(h->mode), &mode) || !parse_time(h, &mtime))
         return broken(e);
     const struct copy_in_file f = {.path = path,
                                    .mode = (unsigned)mode & 0777,
                                    .mtime_s = a->has_time ? a->mtime_s : (int64_t)mtime,
                                    .mtime_ns = a->has_time ? a->mtime_ns : 0};
+    if (a->is_sparse || h->type == 'S') {
+        copy_in_leave_out(a->copy, path,
+                          "it is stored as a sparse file; archive it without --sparse");
+        return 0;
+    }
     switch (h->type) {
     case '\0':
     case '0':
@@ -310,8 +333,22 @@ static int take_entry(struct archive *a, const struct header *h, struct sandbox_
         r = skip(a, e);
     buf_reset(&a->name);
     buf_reset(&a->link);
-    a->has_size = a->has_time = false;
+    a->has_size = a->has_time = a->is_sparse = a->has_sparse_name = false;
     return r;
+}
+
+/* More headers of the same entry, which GNU tar's type S may have: where the pieces belong. */
+static int skip_sparse_headers(struct archive *a, const struct header *h, struct sandbox_error *e)
+{
+    char more[BLOCK];
+    bool has_more = ((const char *)h)[SPARSE_HAS_MORE];
+    while (has_more) {
+        int r = read_all(a, more, sizeof(more), e);
+        if (r <= 0)
+            return r < 0 ? r : broken(e);
+        has_more = more[SPARSE_HAS_STILL_MORE];
+    }
+    return 0;
 }
 
 /* One header and what belongs to it: 1; 0 at the end of the archive. */
@@ -334,7 +371,9 @@ static int take_block(struct archive *a, struct sandbox_error *e)
     r = h.type ? take_extension(a, h.type, e) : 0;
     if (r != 0)
         return r;
-    r = take_entry(a, &h, e);
+    r = h.type == 'S' ? skip_sparse_headers(a, &h, e) : 0;
+    if (r == 0)
+        r = take_entry(a, &h, e);
     return r < 0 ? r : 1;
 }
 

@@ -212,7 +212,7 @@ static int take_file(struct copy_reader *r, struct record *record, struct sandbo
         result = refuse(e, "a file's size");
     if (result == 0)
         result = count_entry(r, e);
-    if (result == 0 && !r->passed && r->sink->writes_holes)
+    if (result == 0 && r->sink->writes_holes)
         result = count_bytes(r, (uint64_t)f.size, e);
     if (result == 0 && !r->passed)
         result = settle(r, f.name, r->sink->begin_file(r->userdata, &f, e));
@@ -233,10 +233,13 @@ static int take_data(struct copy_reader *r, const struct record *record, struct 
         size > r->file_size - from)
         return refuse(e, "a file's bytes");
     r->file_pos = from + size;
-    if (r->is_file_passed)
-        return 0;
+    /* What is left out counts, too: else there need be no end of it. */
     int result = r->sink->writes_holes ? 0 : count_bytes(r, (uint64_t)size, e);
-    return result < 0 ? result : r->sink->data(r->userdata, from, record->text, (size_t)size, e);
+    if (result == 0 && !r->is_file_passed)
+        result = settle(r, r->file_name,
+                        r->sink->data(r->userdata, from, record->text, (size_t)size, e));
+    r->is_file_passed |= result == 1;
+    return MIN(result, 0);
 }
 
 static int take_file_end(struct copy_reader *r, const struct record *record,
@@ -250,7 +253,8 @@ static int take_file_end(struct copy_reader *r, const struct record *record,
         return 0;
     if (record->head.error)
         leave_out(r, r->file_name, strerror(record->head.error));
-    return r->sink->end_file(r->userdata, size, record->head.error == 0, e);
+    int result = r->sink->end_file(r->userdata, size, record->head.error == 0, e);
+    return MIN(settle(r, r->file_name, result), 0);
 }
 
 static int take_link(struct copy_reader *r, struct record *record, struct sandbox_error *e)

@@ -11,7 +11,7 @@
  *   and now;
  * - a symbolic link can't lead out of what is copied, whatever other links are in it: its target is
  *   relative, ".." are only at its beginning, and no more of them than there are directories;
- * - the numbers of entries and bytes are within the limits.
+ * - the numbers of entries and bytes are within the limits, with those that are left out.
  *
  * What is left out is said, a bounded number of times, by names that are safe to show.
  */
@@ -34,8 +34,9 @@ struct copy_entry {
 };
 
 /*
- * Where it goes. begin_directory, begin_file and link return 0; a positive errno: it is left out,
- * with what is in it; or, as all others, a negative errno with the sentence in e: the copy is over.
+ * Where it goes. All return 0, or a negative errno with the sentence in e: the copy is over; all
+ * but leave also a positive errno: the entry is left out, with what is in it. Then the sink has let
+ * go of it.
  */
 struct copy_sink {
     int (*begin_directory)(void *userdata, const struct copy_entry *d, struct sandbox_error *e);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sandbox/copy_tar.h"
 
+#include "lib/base/map.h"
+
 #include <inttypes.h>
 #include <poll.h>
 #include <stdio.h>
@@ -23,6 +25,8 @@ struct copy_tar {
     size_t depth;
     char root[COPY_NAME_MAX_BYTES + 1];
     int64_t pos, size; /* of the file */
+    struct map
+        links; /* those that are in the archive, by what map_hash_bytes() makes of their path */
 };
 
 struct copy_tar *copy_tar_new(int fd, const char *name)
@@ -41,6 +45,7 @@ void copy_tar_free(struct copy_tar *t)
     if (!t)
         return;
     buf_done(&t->path);
+    map_done(&t->links);
     free(t);
 }
 
@@ -161,12 +166,35 @@ static void cut_path(struct copy_tar *t, size_t size)
         t->path.data[size] = '\0';
 }
 
+/* Of the entry whose path stands in t->path. */
+static uint64_t key_of_path(const struct copy_tar *t)
+{
+    return map_hash_bytes(t->path.data, t->path.size);
+}
+
+/*
+ * Whether the archive has a link where a directory is to begin: many who unpack would follow it,
+ * and what is in the directory would count its ".." from elsewhere.
+ */
+static bool is_link(struct copy_tar *t, const char *name)
+{
+    size_t before = t->path.size;
+    if (t->links.count == 0 || buf_append_str(&t->path, name) < 0)
+        return false;
+    bool is = map_get(&t->links, key_of_path(t)) != NULL;
+    cut_path(t, before);
+    return is;
+}
+
 static int begin_directory(void *userdata, const struct copy_entry *d, struct sandbox_error *e)
 {
     struct copy_tar *t = userdata;
     struct copy_entry entry = *d;
+    size_t before = t->path.size;
     entry.size = 0;
-    t->ends[t->depth++] = t->path.size;
+    if (is_link(t, d->name))
+        return EEXIST;
+    t->ends[t->depth++] = before;
     return write_entry(t, '5', &entry, e);
 }
 
@@ -212,6 +240,8 @@ static int write_link(void *userdata, const struct copy_entry *l, struct sandbox
     entry.size = 0;
     entry.mode = 0777;
     int r = write_entry(t, '2', &entry, e);
+    if (r == 0 && map_set(&t->links, key_of_path(t), t) < 0)
+        r = sandbox_error_set(e, -ENOMEM, "out of memory; free some and try again");
     cut_path(t, before);
     return r;
 }

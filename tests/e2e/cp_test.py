@@ -5,6 +5,7 @@ import hashlib
 import io
 import os
 import resource
+import signal
 import socket
 import stat
 import struct
@@ -132,6 +133,27 @@ class Cp(Copying):
         self.sandbox(f"os.symlink({self.folder!r}, 'l')")
         self.expect_refused(self.copy("/tmp/d/l/secret"), "No such file")
         self.expect_refused(self.copy("/proc/self/root" + secret), r"cp-")
+        self.assertEqual(os.listdir(self.target), [])
+
+    def test_nothing_is_left_of_a_copy_that_is_killed(self):
+        self.sandbox("open('big', 'wb').write(bytes(100 << 20))")
+        for _ in range(20):
+            process = subprocess.Popen([GLOVEBOX, "cp", f"{self.name}:/tmp/d/big", self.target])
+            fds = f"/proc/{process.pid}/fd"
+
+            def is_writing():
+                links = [os.readlink(f"{fds}/{fd}") for fd in os.listdir(fds)]
+                return any(link.startswith(self.target + "/") for link in links)
+            try:
+                while process.poll() is None and not is_writing():
+                    pass
+            except OSError:  # it has ended, or closed one of them
+                pass
+            process.kill()
+            if process.wait() == -signal.SIGKILL and "big" not in os.listdir(self.target):
+                break
+            self.assertEqual(os.listdir(self.target), ["big"])
+            os.unlink(os.path.join(self.target, "big"))
         self.assertEqual(os.listdir(self.target), [])
 
     def test_planted_links_in_the_target(self):
@@ -407,6 +429,33 @@ class CpIn(Copying):
         out = self.cp(f"{self.name}:/usr/share/zoneinfo/Etc", "-")
         if out.returncode == 0:
             self.expect(self.copy_in("-", "/tmp/d", input=out.stdout), err=b"")
+
+    def test_archives_with_times_before_1970(self):
+        self.sandbox()
+        for form in (tarfile.PAX_FORMAT, tarfile.GNU_FORMAT):
+            out = io.BytesIO()
+            with tarfile.open(fileobj=out, mode="w", format=form) as tar:
+                m = tarfile.TarInfo("old")
+                m.mtime, m.size = -86400, 3
+                tar.addfile(m, io.BytesIO(b"one"))
+            self.expect(self.copy_in("-", "/tmp/d", input=out.getvalue()), out=b"", err=b"")
+            self.assertEqual(self.connection.read("/tmp/d/old"), b"one")
+
+    def test_sparse_files_of_tar_are_no_other_content(self):
+        self.sandbox()
+        with open(self.path("sparse"), "wb") as f:
+            for i in range(40):  # more pieces than a header has room for
+                f.seek(i << 20)
+                f.write(b"data")
+        self.path("after", "one")
+        for form in ("gnu", "posix"):
+            data = subprocess.run(["tar", "-C", self.folder, f"--format={form}", "-cS", "sparse", "after"],
+                                  capture_output=True, check=True).stdout
+            lines = self.lines(self.copy_in("-", "/tmp/d", input=data))
+            self.assertEqual([line.split(": ", 2)[2] for line in lines], [
+                "/tmp/d/sparse: left out: it is stored as a sparse file; archive it without --sparse"])
+            self.assertEqual([e.name for e in self.connection.list("/tmp/d")[1:]], ["after"])
+            self.assertEqual(self.connection.read("/tmp/d/after"), b"one")
 
     def test_archives_that_lead_out_or_are_none(self):
         self.sandbox("os.mkdir('s')")

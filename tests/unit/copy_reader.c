@@ -5,6 +5,8 @@
 #include "tests/harness/harness.h"
 
 #include <fcntl.h>
+#include <signal.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 
 static const struct copy_limits enough = {1 << 20, 1000};
@@ -341,6 +343,44 @@ TEST(limits_end_the_copy)
     EXPECT_TRUE(st.st_blocks < 1000);
 }
 
+/* A kernel that a guest took over can go on about what nobody wants. */
+TEST(what_is_left_out_counts)
+{
+    const struct copy_limits little = {3, 100};
+    mkdir("t", 0700);
+    mkdir("t/d", 0700);
+    write_file("t/d/sub", "in its place");
+    add(COPY_DIRECTORY, "", 0);
+    add_named(COPY_DIRECTORY, "sub");
+    add_file("a", "1234");
+    EXPECT_EQ(copy_with("t", "d", false, &little), -EFBIG);
+}
+
+/* Larger than it may be where it goes: the others come all the same. */
+TEST(a_file_that_is_too_large_for_the_target_is_left_out)
+{
+    const struct rlimit most = {1 << 16, 1 << 16};
+    mkdir("t", 0700);
+    signal(SIGXFSZ, SIG_IGN);
+    ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &most), 0);
+    add(COPY_DIRECTORY, "", 0);
+    add(COPY_FILE, "hole", 4)->value = 1 << 20;
+    add(COPY_FILE_END, "", 0)->value = 1 << 20;
+    add(COPY_FILE, "late", 4)->value = 1 << 20;
+    add(COPY_DATA, "x", 1)->value = 1 << 18;
+    add(COPY_DATA, "x", 1)->value = 1 << 19;
+    add(COPY_FILE_END, "", 0)->value = 1 << 20;
+    add_file("after", "good");
+    add(COPY_LEAVE, "", 0);
+    add(COPY_END, "", 0);
+    EXPECT_EQ(copy("t"), 0);
+    EXPECT_EQ(lines, 2);
+    EXPECT_TRUE(strstr(said, "hole: left out: File too large\nlate: left out: File too large\n") ==
+                said);
+    EXPECT_STR(content_of("t/d/after"), "good");
+    EXPECT_EQ(system("test \"$(ls -A t/d)\" = after"), 0);
+}
+
 TEST(what_is_left_out_is_said_safely_and_not_for_ever)
 {
     char name[32];
@@ -388,6 +428,36 @@ TEST(the_content_of_a_directory_goes_into_the_target)
     add_file("", "x");
     EXPECT_EQ(copy_with("new/", "d", false, &enough), -ENOTDIR);
     EXPECT_EQ(mode_of("new"), 0u);
+}
+
+/* Below a link that was followed, a ".." would lead one directory further up than was counted. */
+TEST(an_archive_has_no_directory_in_the_place_of_a_link)
+{
+    int fd = open("x.tar", O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+    struct copy_tar *tar = copy_tar_new(fd, "d");
+    struct copy_reader r;
+    said[0] = '\0';
+    copy_reader_init(&r, &copy_tar_sink, tar, &enough, "what", note);
+    add(COPY_DIRECTORY, "", 0);
+    add_link("p", ".");
+    add_named(COPY_DIRECTORY, "p");
+    add_link("l", "../x");
+    add(COPY_LEAVE, "", 0);
+    add_named(COPY_DIRECTORY, "q");
+    add_named(COPY_DIRECTORY, "p");
+    add_file("f", "x");
+    add(COPY_LEAVE, "", 0);
+    add(COPY_LEAVE, "", 0);
+    add(COPY_LEAVE, "", 0);
+    add(COPY_END, "", 0);
+    EXPECT_EQ(take(&r), 0);
+    EXPECT_EQ(copy_tar_end(tar, &error), 0);
+    EXPECT_EQ(r.left_out, 1u);
+    EXPECT_TRUE(strstr(said, "p: left out: something else of this name") == said);
+    copy_reader_done(&r);
+    copy_tar_free(tar);
+    close(fd);
+    ASSERT_EQ(system("test \"$(tar tf x.tar | tr '\\n' ' ')\" = 'd/ d/p d/q/ d/q/p/ d/q/p/f '"), 0);
 }
 
 TEST(an_archive_is_one_that_tar_reads)
