@@ -98,10 +98,10 @@ void loop_run(void)
     while (!stopping) {
         struct seccomp_notif n;
         async_deliver();
-        bool busy = call_run_woken();
+        bool more = call_run_woken();
         if (stopping)
             break;
-        int64_t deadline = busy ? 0 : timer_next_ns();
+        int64_t deadline = more ? 0 : timer_next_ns();
         if (kernel.config.trace)
             trace_flush();
         int r = host->receive(&n, deadline, expects_no_call());

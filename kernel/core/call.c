@@ -187,7 +187,6 @@ void call_wake(struct call *c)
 
 bool call_run_woken(void)
 {
-    bool any = false;
     /* Only those woken by now: what they wake in turn is for the next round. */
     struct list batch;
     list_init(&batch);
@@ -200,9 +199,8 @@ bool call_run_woken(void)
             call_run(c);
         else
             call_abandon(c);
-        any = true;
     }
-    return any;
+    return !list_is_empty(&woken);
 }
 
 static long interrupted_result(struct call *c, bool handler_runs, bool handler_restarts)

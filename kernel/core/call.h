@@ -164,7 +164,8 @@ void call_abandon(struct call *c);
 
 /*
  * For the main loop. call_new: a call from the pool, zeroed, or NULL. call_run: runs the handler
- * and acts on what it returns. call_run_woken: runs all that were woken; true if there were any.
+ * and acts on what it returns. call_run_woken: runs all that were woken; true if these have woken
+ * more, which wait for the next time.
  */
 struct call *call_new(void);
 void call_run(struct call *c);

@@ -33,11 +33,14 @@ static void choose_wake_up(void)
     ioctl(listener_fd.n, SECCOMP_IOCTL_NOTIF_SET_FLAGS, flags);
 }
 
+static unsigned calls_since_tick;
+
 static int receive_now(struct seccomp_notif *ret)
 {
     memset(ret, 0, sizeof(*ret)); /* the host insists */
     if (ioctl(listener_fd.n, SECCOMP_IOCTL_NOTIF_RECV, ret) < 0)
         return -errno;
+    calls_since_tick++;
     if (overlap_received((pid_t)ret->pid, ret->id))
         choose_wake_up();
     return 0;
@@ -48,13 +51,13 @@ static int receive_now(struct seccomp_notif *ret)
  * whenever something else may come. While tasks call all the time and nobody waits for anything
  * else, the epoll is a tenth of a call's cost: then the receive itself waits, and a ticker's signal
  * ends it every HOST_TICK_NS for a look at the rest. A tick that finds no call since the last one
- * stops the ticker, so that an idle kernel sleeps in epoll. A signal that comes just before the
- * receive begins is lost, but the next one is not.
+ * stops the ticker, so that an idle kernel sleeps in epoll; nothing else does, since calls that go
+ * by turns one way and the other would start and stop it each time. A signal that comes just before
+ * the receive begins is lost, but the next one is not.
  */
 static timer_t ticker;
 static bool is_ticking, look_around;
 static bool is_idle; /* the last wait was long enough for a call, and none came */
-static unsigned calls_since_tick;
 
 static void on_tick(int sig)
 {
@@ -88,23 +91,22 @@ static bool is_far(int64_t deadline_ns)
     return deadline_ns == INT64_MAX || deadline_ns - now_ns() > 2 * HOST_TICK_NS;
 }
 
+static void note_tick(void)
+{
+    if (calls_since_tick == 0)
+        set_ticker(0);
+    calls_since_tick = 0;
+}
+
 static int receive_directly(struct seccomp_notif *ret)
 {
     if (!is_ticking)
         set_ticker(HOST_TICK_NS);
     int r = receive_now(ret);
-    if (r == -ENOENT) {
-        look_around = true; /* one caller died, or all of them: then only a look tells */
-        return r;
-    }
-    if (r != -EINTR) {
-        calls_since_tick++;
-        return r;
-    }
-    if (calls_since_tick == 0)
-        set_ticker(0);
-    calls_since_tick = 0;
-    look_around = true;
+    if (r == -EINTR)
+        note_tick();
+    /* -ENOENT: one caller died, or all of them; then only a look tells. */
+    look_around = r == -EINTR || r == -ENOENT;
     return r;
 }
 
@@ -131,12 +133,12 @@ static int linux_receive(struct seccomp_notif *ret, int64_t deadline_ns, bool pr
         return receive_when_deserted(deadline_ns);
     if (!prompt && !look_around && !is_idle && host_watch_is_quiet() && is_far(deadline_ns))
         return receive_directly(ret);
-    /* While the ticker runs, a look must not become a wait that each tick interrupts. */
-    bool is_look = look_around && is_ticking;
-    if (is_ticking && !is_look)
-        set_ticker(0);
+    /* Between two receives that wait themselves a look is only a look. */
+    bool is_look = look_around && is_ticking && !prompt;
     int r = host_watch_wait(listener_fd, is_look ? 0 : deadline_ns, &events);
     look_around = false;
+    if (r == -EINTR && is_ticking)
+        note_tick();
     if (r < 0)
         return r;
     is_idle = !is_look && !(events & EPOLLIN);

@@ -10,6 +10,7 @@
 
 static struct hostfd place = {-1};
 static int spare[COUNT] = {-1, -1};
+static struct hostfd unreserved = {-1}; /* what the last reservation left */
 
 static int open_place(void)
 {
@@ -52,9 +53,20 @@ int spare_open(struct hostfd dir, const char *name, int flags)
 
 int spare_reserve(struct hostfd *ret)
 {
-    int fd = hostfd_is_open(place) ? open_place() : -1;
+    int fd = hostfd_is_open(unreserved) ? TAKE_FD(unreserved.n) : -1;
+    if (fd < 0 && hostfd_is_open(place))
+        fd = open_place();
     if (fd < 0 && hostfd_is_open(place))
         return -errno;
     ret->n = fd;
     return 0;
+}
+
+void spare_unreserve(struct hostfd *fd)
+{
+    if (hostfd_is_open(unreserved))
+        hostfd_close(fd);
+    else
+        unreserved = *fd;
+    *fd = HOSTFD_NONE;
 }

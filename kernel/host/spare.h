@@ -25,3 +25,6 @@ void spare_refill(void);
  * is kept before spare_start().
  */
 int spare_reserve(struct hostfd *ret);
+
+/* Gives one back that was not needed after all: the next to be reserved, or closed. */
+void spare_unreserve(struct hostfd *fd);

@@ -77,7 +77,7 @@ static void embryo_free(struct embryo *e)
     process_group_put(e->group);
     if (e->spawn)
         spawn_lost(e->spawn);
-    hostfd_close(&e->reserved);
+    spare_unreserve(&e->reserved);
     free(e);
 }
 
@@ -181,7 +181,8 @@ static struct thread *born_process(struct process *creator, const struct task_id
 {
     struct embryo *e = creator->embryo;
     struct process *parent = creator->state == PROCESS_ALIVE ? creator : process_reaper(creator);
-    hostfd_close(&e->reserved);
+    if (!hostfd_is_open(pidfd))
+        hostfd_close(&e->reserved);
     struct process *p = process_new(parent, ids->tid, ids->host_tid, pidfd);
     if (!p)
         return NULL;

@@ -352,6 +352,17 @@ static pid_t id_from_pidfd(struct hostfd pidfd)
     return r < 0 ? r : id;
 }
 
+/* The pidfd, at the worst in the place of the descriptor that is reserved for it. */
+static struct hostfd open_child(struct embryo *e, pid_t host_pid)
+{
+    int fd = (int)syscall(SYS_pidfd_open, host_pid, 0);
+    if (fd < 0 && (errno == EMFILE || errno == ENFILE)) {
+        hostfd_close(&e->reserved);
+        fd = (int)syscall(SYS_pidfd_open, host_pid, 0);
+    }
+    return (struct hostfd){fd};
+}
+
 /*
  * The same for a task that has just called, while one new process alone is on its way: its id
  * inside is all that is needed then. A thread's id has no pidfd.
@@ -359,8 +370,7 @@ static pid_t id_from_pidfd(struct hostfd pidfd)
 static struct thread *meet_only_child(struct process *creator, pid_t host_pid)
 {
     struct task_ids ids = {.host_tid = host_pid, .host_tgid = host_pid};
-    hostfd_close(&creator->embryo->reserved);
-    struct hostfd pidfd = {(int)syscall(SYS_pidfd_open, host_pid, 0)};
+    struct hostfd pidfd = open_child(creator->embryo, host_pid);
     if (!hostfd_is_open(pidfd))
         return NULL;
     ids.tid = host->id_inside(host_pid);
