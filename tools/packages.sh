@@ -8,7 +8,7 @@ packages_to_test="binutils busybox|busybox-static bzip2 ca-certificates clang-fo
   python3-pandas python3-venv ripgrep sqlite3 sudo tar unicode-data util-linux vim|vim-tiny xz-utils zstd"
 
 # Without them some tests are skipped, and say so.
-packages_to_test_more="r-base-core"
+packages_to_test_more="python3-httpx python3-requests r-base-core ruby"
 
 # Prints those of the words that are not installed; of "A|B" either will do, A is named.
 packages_missing() {

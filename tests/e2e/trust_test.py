@@ -21,7 +21,7 @@ POLICY = ("--allow", "good.test")
 # What turns verification off, or makes clients look at no file any more.
 NEVER = ("NODE_TLS_REJECT_UNAUTHORIZED", "GIT_SSL_NO_VERIFY", "PYTHONHTTPSVERIFY", "SSL_CERT_DIR")
 PROGRAMS = {name: shutil.which(name, path="/usr/bin:/usr/sbin")
-            for name in ("busybox", "curl", "git", "java", "keytool", "node", "openssl", "sudo", "su", "wget",
+            for name in ("busybox", "curl", "git", "java", "keytool", "node", "openssl", "ruby", "sudo", "su", "wget",
                          "update-ca-certificates")}
 URL = "https://api.good.test/of-a-client"
 NET = None
@@ -210,6 +210,32 @@ class Clients(Trust):
 
     def test_python(self):
         self.get(f"""/usr/bin/python3 -c 'import urllib.request as u; print(u.urlopen("{URL}").status)'""")
+
+    def need_module(self, name):
+        if run("--", "/usr/bin/python3", "-c", f"import {name}").returncode:
+            self.skipTest(f"python3-{name} is not there")
+
+    def test_python_requests(self):
+        self.need_module("requests")
+        self.get(f"""/usr/bin/python3 -c 'import requests; requests.get("{URL}").raise_for_status()'""")
+
+    def test_python_httpx(self):
+        """Both ways: the one that looks at the variables of OpenSSL, and the one that is asynchronous."""
+        self.need_module("httpx")
+        self.get(f"""/usr/bin/python3 -c 'import httpx; httpx.get("{URL}").raise_for_status()'""")
+        code = self.path("a.py", f"""
+import asyncio, httpx
+async def get():
+    async with httpx.AsyncClient() as client:
+        (await client.get("{URL}")).raise_for_status()
+asyncio.run(get())
+""")
+        self.get("/usr/bin/python3 /a.py", "--mount", f"{code}:/a.py:ro")
+
+    def test_ruby(self):
+        self.need("ruby")
+        self.get(f"""ruby -ropen-uri -e 'print URI.open("{URL}").read'""")
+        self.get(f"""ruby -rnet/http -e 'Net::HTTP.get_response(URI("{URL}")).value'""")
 
     def test_pip_and_what_it_carries(self):
         if not os.path.exists(CERTIFI):
