@@ -52,11 +52,15 @@ static bool was_asked_for(const char *cause)
     return !strcmp(cause, "request") || !strcmp(cause, "timeout");
 }
 
-/* An end that nobody asked for is a warning. */
+/* An end that nobody asked for is a warning; one that is no fault of its programs an error. */
 static const char *level_of(struct db_query *q, const json_t *data)
 {
     const char *cause = json_string_value(json_object_get(data, "cause"));
-    return !strcmp(event_name(q), "killed") && cause && !was_asked_for(cause) ? "warn" : "info";
+    if (strcmp(event_name(q), "killed") != 0 || !cause || was_asked_for(cause))
+        return "info";
+    bool is_own = !strcmp(cause, "kernel-failure") || !strcmp(cause, "host-failure") ||
+                  !strcmp(cause, "lost");
+    return is_own ? "error" : "warn";
 }
 
 static void write_message(struct db_query *q, const json_t *data, char *ret, size_t size)

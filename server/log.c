@@ -70,10 +70,17 @@ static const char *name_of(int64_t key)
     return k ? k->name : "";
 }
 
+static const char *level_of(unsigned status)
+{
+    bool is_own = status == 500 || status == 503 || status == 507;
+    return is_own ? "error" : status >= 400 ? "warn" : "info";
+}
+
 static void write_json(struct buf *line, const char *time, const struct log_entry *e)
 {
-    buf_printf(line, "{\"time\":\"%s\",\"request\":\"%s\",\"client\":\"%s\",\"key\":", time,
-               e->request, e->client);
+    buf_printf(line,
+               "{\"time\":\"%s\",\"level\":\"%s\",\"request\":\"%s\",\"client\":\"%s\",\"key\":",
+               time, level_of(e->status), e->request, e->client);
     if (e->key) {
         buf_printf(line, "%" PRId64 ",\"keyName\":", e->key);
         append_ascii(line, name_of(e->key));
@@ -94,7 +101,7 @@ static void write_json(struct buf *line, const char *time, const struct log_entr
 
 static void write_text(struct buf *line, const char *time, const struct log_entry *e)
 {
-    buf_printf(line, "%s %s %s ", time, e->client, e->request);
+    buf_printf(line, "%s %s %s %s ", time, level_of(e->status), e->client, e->request);
     if (e->key)
         append_ascii(line, name_of(e->key));
     else
@@ -130,8 +137,8 @@ static void tell_lost(void)
     uint64_t count = lost_untold;
     text_write_time(server_wall_ms(), time);
     buf_printf(&line,
-               is_text ? "%s - lines were lost: %" PRIu64 "\n"
-                       : "{\"time\":\"%s\",\"lost\":%" PRIu64 "}\n",
+               is_text ? "%s warn - lines were lost: %" PRIu64 "\n"
+                       : "{\"time\":\"%s\",\"level\":\"warn\",\"lost\":%" PRIu64 "}\n",
                time, count);
     lost_untold = 0;
     take(&line);
@@ -151,14 +158,15 @@ void log_request(const struct log_entry *e)
     take(&line);
 }
 
-void log_say(const char *text)
+void log_say(const char *level, const char *text)
 {
     char time[TIME_TEXT_SIZE + 1];
     struct buf line = BUF_INIT(LOG_LINE_MAX);
     if (sink < 0)
         return;
     text_write_time(server_wall_ms(), time);
-    buf_printf(&line, is_text ? "%s - " : "{\"time\":\"%s\",\"message\":", time);
+    buf_printf(&line, is_text ? "%s %s - " : "{\"time\":\"%s\",\"level\":\"%s\",\"message\":", time,
+               level);
     append_ascii(&line, text);
     buf_append_str(&line, is_text ? "\n" : "}\n");
     take(&line);

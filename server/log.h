@@ -4,9 +4,13 @@
  * is slow, or a disk that is full, holds nothing up: LOG_WAITING_MAX bytes wait in memory, then
  * lines are lost, and the next one that is written says how many.
  *
- *   {"time":"2026-01-02T03:04:05.678Z","request":"5f3a9c1e-1","client":"127.0.0.1:4711","key":1,
+ *   {"time":"2026-01-02T03:04:05.678Z","level":"info","request":"5f3a9c1e-1","client":"127.0.0.1:4711","key":1,
  *    "keyName":"owner","sandbox":null,"method":"GET","path":"/sandboxes","status":200,
  *    "bytes":512,"ms":1.25,"cut":false}
+ *
+ * Its level is "error" where the server could not do what it should have (500, 503, 507), "warn" for
+ * all else that was refused or did not work, and for what it says to the person who runs it; with
+ * which it ends, that is an "error".
  *
  * No credentials: neither fields of a request nor its query, where signatures are, and what looks
  * like an API key in a path is masked. All that a client chose is cut to LOG_PATH_MAX and escaped,
@@ -38,8 +42,8 @@ void log_open(int fd, bool is_text);
 
 void log_request(const struct log_entry *e);
 
-/* Something for the person who runs the server. */
-void log_say(const char *text);
+/* Something for the person who runs the server; level: "warn" or "error". */
+void log_say(const char *level, const char *text);
 
 /* Writes what can be written now. Called after each turn of the loop. */
 void log_flush(void);

@@ -32,7 +32,7 @@ static void finish(struct printing *p, struct open_line *l)
         .place = {.at_ms = l->head.time_ns / NSEC_PER_MSEC,
                   .kind = LOG_PRINTED,
                   .number = l->offset},
-        .level = "info",
+        .level = l->head.stream == EXEC_ERR ? "warn" : "info",
         .event = l->head.stream == EXEC_ERR ? "stderr" : "stdout",
         .pid = l->head.pid,
         .tag = l->tag,

@@ -32,7 +32,7 @@
 
 struct server server;
 
-static void say(const char *format, va_list args)
+static void say(const char *level, const char *format, va_list args)
 {
     char line[1200];
     size_t size = (size_t)snprintf(line, sizeof(line), "glovebox-server: ");
@@ -43,14 +43,14 @@ static void say(const char *format, va_list args)
     if (write(STDERR_FILENO, line, size) < 0)
         return;
     line[size - 1] = '\0';
-    log_say(line + sizeof("glovebox-server: ") - 1);
+    log_say(level, line + sizeof("glovebox-server: ") - 1);
 }
 
 void server_say(const char *format, ...)
 {
     va_list args;
     va_start(args, format);
-    say(format, args);
+    say("warn", format, args);
     va_end(args);
 }
 
@@ -61,10 +61,12 @@ void server_fail(const char *format, ...)
     va_start(args, format);
     vsnprintf(why, sizeof(why), format, args);
     va_end(args);
+    va_start(args, format);
     if (!launcher_failed(why))
-        server_say("%s", why);
+        say("error", format, args);
     else
-        log_say(why);
+        log_say("error", why);
+    va_end(args);
     log_flush();
     _exit(1);
 }

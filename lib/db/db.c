@@ -61,6 +61,7 @@ static int get_version(struct db *db, int64_t *ret)
     return r < 0 ? r : 0;
 }
 
+/* Who fails closes: that rolls back, and leaves the reason to be told. */
 static int step_up(struct db *db, const char *step, size_t version)
 {
     char set[64];
@@ -73,8 +74,6 @@ static int step_up(struct db *db, const char *step, size_t version)
         r = run_all(db, set);
     if (r == 0)
         r = run_all(db, "COMMIT");
-    if (r < 0)
-        run_all(db, "ROLLBACK");
     return r;
 }
 

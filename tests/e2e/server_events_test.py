@@ -148,10 +148,12 @@ class History(Events):
             (self.server.client(key) if key else self.client).create()
         self.server.stop()
         for sql in ("DROP TRIGGER events_are_more", "DROP TRIGGER events_are_fewer", "DROP TRIGGER events_are_inherited", "DROP TABLE event_counts",
-                    "DROP INDEX events_by_tenant", "ALTER TABLE events DROP COLUMN tenant"):
+                    "DROP INDEX events_by_tenant", "ALTER TABLE events DROP COLUMN tenant",
+                    "DROP TRIGGER audit_is_more", "DROP TRIGGER audit_is_less", "DROP TABLE audit_counts", "DROP INDEX audit_by_tenant",
+                    "ALTER TABLE audit DROP COLUMN tenant"):
             self.rows(sql)
         version = self.rows("PRAGMA user_version")[0][0]
-        self.rows(f"PRAGMA user_version = {version - 1}")
+        self.rows(f"PRAGMA user_version = {version - 2}")
         self.server.start()
         self.server.stop()
         self.assertEqual(sorted(self.rows("SELECT tenant, count FROM event_counts")), [(int(owner), 1), (int(tenant["id"]), 2)])

@@ -44,7 +44,7 @@ class Access(Logged):
         self.serve()
         box = self.client.create()
         made = self.wait_for(method="POST", path="/v2/sandboxes")
-        self.assertEqual(set(made), {"time", "request", "client", "key", "keyName", "sandbox", "method", "path", "status", "bytes",
+        self.assertEqual(set(made), {"time", "level", "request", "client", "key", "keyName", "sandbox", "method", "path", "status", "bytes",
                                      "ms", "cut"})
         self.assertEqual((made["status"], made["keyName"], made["sandbox"], made["cut"]), (201, "owner", None, False))
         self.assertRegex(made["time"], r"\A\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z\Z")
@@ -56,7 +56,8 @@ class Access(Logged):
         self.assertGreater(read["bytes"], len(answer.body))
         self.assertEqual(read["request"], answer.fields["X-Request-Id"])
         self.client.ask("GET", "/nosuch")
-        self.wait_for(path="/nosuch", status=404, key=made["key"])
+        self.wait_for(path="/nosuch", status=404, key=made["key"], level="warn")
+        self.assertEqual((made["level"], read["level"]), ("info", "info"))
         numbers = [e["request"] for e in self.entries()]
         self.assertEqual(len(numbers), len(set(numbers)))
 
@@ -109,7 +110,7 @@ class Access(Logged):
         self.client.ask("GET", "/sandboxes")
         self.assertTrue(wait_until(lambda: read_lines(self.log)))
         self.assertRegex(read_lines(self.log)[0],
-                         r'\A\S+Z 127\.0\.0\.1:\d+ \w+-\w+ "owner" - "GET" "/sandboxes" 200 \d+ [\d.]+ms\Z')
+                         r'\A\S+Z info 127\.0\.0\.1:\d+ \w+-\w+ "owner" - "GET" "/sandboxes" 200 \d+ [\d.]+ms\Z')
 
     def test_goes_on_after_a_restart_and_after_a_rotation(self):
         self.serve()

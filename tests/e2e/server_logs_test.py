@@ -62,7 +62,8 @@ class Printed(Logs):
         done = box.run("/bin/sh", "-c", "echo one; echo two >&2; printf rest", tag="web")
         self.assertEqual(sorted((e["message"], e["fields"]["event"]) for e in self.printed(box)),
                          [("one", "stdout"), ("rest", "stdout"), ("two", "stderr")])
-        self.assertEqual({(e["fields"]["pid"], e["fields"]["tag"], e["level"]) for e in self.printed(box)}, {(str(done.pid), "web", "info")})
+        self.assertEqual({(e["fields"]["pid"], e["fields"]["tag"]) for e in self.printed(box)}, {(str(done.pid), "web")})
+        self.assertEqual({(e["fields"]["event"], e["level"]) for e in self.printed(box)}, {("stdout", "info"), ("stderr", "warn")})
         self.assertEqual([e["message"] for e in self.entries(box)][0], "sandbox created")
         for entry in self.entries(box):
             self.assertRegex(entry["timestamp"], r"\A\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z\Z")
@@ -71,7 +72,8 @@ class Printed(Logs):
             self.assertEqual((said["message"], said["level"], said["logger"]),
                              (line["message"], line["level"], "process" if line["fields"]["event"] in PRINTED else "sandbox"))
         self.assertEqual(self.lines(box, "?search=wo"), ["two"])
-        self.assertEqual(self.lines(box, "?level=warn"), [])
+        self.assertEqual(self.lines(box, "?level=warn"), ["two"])
+        self.assertEqual(self.lines(box, "?level=error"), [])
 
     def test_a_program_whose_client_is_gone(self):
         box = self.client.create()
@@ -112,14 +114,14 @@ class Printed(Logs):
         box = self.client.create()
         box.run("echo", "kept")
         os.kill(self.pid_of(box, "pid"), signal.SIGKILL)
-        self.assertTrue(wait_until(lambda: len(self.entries(box, "?level=warn")) == 1))
+        self.assertTrue(wait_until(lambda: len(self.entries(box, "?level=error")) == 1))
         self.assertEqual(self.lines(box), ["kept"])
 
     def test_a_keeper_that_was_killed(self):
         box = self.client.create()
         box.run("echo", "lost")
         os.kill(self.pid_of(box, "starter"), signal.SIGKILL)
-        self.assertTrue(wait_until(lambda: len(self.entries(box, "?level=warn")) == 1))
+        self.assertTrue(wait_until(lambda: len(self.entries(box, "?level=error")) == 1))
         self.assertEqual(self.lines(box), [])
 
     def test_a_restarted_server_has_it(self):

@@ -91,3 +91,19 @@ TEST(a_table_that_has_changed)
     EXPECT_EQ(count_of("SELECT count(*) FROM t"), 1);
     db_close(db);
 }
+
+/* Whoever has to mend it is told what was wrong; and nothing of the step stays. */
+TEST(a_step_that_fails_says_why)
+{
+    static const char *const steps[] = {"CREATE TABLE t (a)",
+                                        "CREATE TABLE u (a); ALTER TABLE t ADD COLUMN a"};
+    char why[DB_WHY_MAX];
+    struct db *none = NULL;
+    EXPECT_EQ(db_open("steps.db", steps, 2, &none, why), -EIO);
+    EXPECT_TRUE(strstr(why, "duplicate column"));
+    EXPECT_TRUE(!none);
+    ASSERT_EQ(db_open("steps.db", steps, 1, &db, why), 0);
+    EXPECT_EQ(count_of("PRAGMA user_version"), 1);
+    EXPECT_EQ(count_of("SELECT count(*) FROM sqlite_schema WHERE name = 'u'"), 0);
+    db_close(db);
+}
