@@ -2,6 +2,7 @@
 #include "kernel/proc/embryo.h"
 
 #include "kernel/core/kernel.h"
+#include "kernel/core/limits.h"
 #include "kernel/host/host.h"
 #include "kernel/host/spare.h"
 #include "kernel/proc/jobs.h"
@@ -75,6 +76,7 @@ static void embryo_free(struct embryo *e)
     if (e->space)
         space_put(e->space);
     process_group_put(e->group);
+    signal_queue_clear(&e->missed);
     if (e->spawn)
         spawn_lost(e->spawn);
     spare_unreserve(&e->reserved);
@@ -109,6 +111,7 @@ int embryo_new(struct thread *t, uint64_t flags)
     embryo_total++;
     list_init(&e->link);
     waitq_init(&e->settled);
+    signal_queue_init(&e->missed);
     e->poll = TIMER_INIT(on_poll);
     e->creator = p;
     e->creator_tid = t->tid;
@@ -212,6 +215,44 @@ static struct thread *born_process(struct process *creator, const struct task_id
     return t;
 }
 
+/* ---- signals to groups ---- */
+
+static void miss(struct embryo *e, int sig, const siginfo_t *info)
+{
+    if (signal_in(SIGMASK_STOP, sig))
+        signal_queue_drop(&e->missed, SIGMASK(SIGCONT));
+    else if (sig == SIGCONT)
+        signal_queue_drop(&e->missed, SIGMASK_STOP);
+    signal_queue_add(&e->missed, sig, info, LIMIT_SIGNALS_OF_PROCESS, false);
+}
+
+bool embryo_signal(const struct process_group *g, int sig, const siginfo_t *info,
+                   const struct thread *sender)
+{
+    struct embryo *e;
+    bool any = false;
+    list_for_each(e, &processes_to_be, link)
+    {
+        if ((g && e->group != g) || (sender && !signal_may_send_to(sender, e->cred, e->group, sig)))
+            continue;
+        any = true;
+        if (sig)
+            miss(e, sig, info);
+    }
+    return any;
+}
+
+static void take_missed(struct embryo *e, struct process *p)
+{
+    struct signal_queued *no_timer;
+    siginfo_t info;
+    while (e->missed.set) {
+        int sig = signal_first(e->missed.set);
+        signal_queue_take(&e->missed, sig, &info, &no_timer);
+        signal_send_process(p, sig, &info);
+    }
+}
+
 struct thread *embryo_born(struct process *creator, const struct task_ids *ids, struct hostfd pidfd)
 {
     struct embryo *e = creator->embryo;
@@ -222,13 +263,14 @@ struct thread *embryo_born(struct process *creator, const struct task_ids *ids, 
     }
     struct thread *t = is_thread ? born_thread(creator, ids->host_tid, ids->tid)
                                  : born_process(creator, ids, pidfd);
+    if (t && !is_thread)
+        take_missed(e, t->process);
     embryo_drop(creator);
     if (!t) {
         /* Nobody knows it any more: it must not live to be taken for another creator's child. */
         host->signal_thread(0, ids->host_tid, SIGKILL);
         return NULL;
     }
-    /* A signal to its group that came while it was on its way. */
     signal_kick(t);
     return t;
 }

@@ -20,6 +20,7 @@
 #pragma once
 
 #include "kernel/proc/process.h"
+#include "kernel/proc/signal_queue.h"
 
 struct spawn;
 
@@ -44,6 +45,7 @@ struct embryo {
     struct signal_actions *actions;
     struct address_space *space;
     struct process_group *group; /* counted */
+    struct signal_queue missed;  /* signals to the group that came while it was on its way */
     sigmask_t mask;
     char name[16];
     uint64_t cpus[THREAD_CPUS_MAX / 64];
@@ -84,6 +86,20 @@ struct process *embryo_only_creator(void);
  */
 struct thread *embryo_born(struct process *creator, const struct task_ids *ids,
                            struct hostfd pidfd);
+
+/*
+ * A signal to all of g, or to everybody (NULL), is for those on their way too: they get it when
+ * they are born. Linux makes no child while a signal waits for its parent, so there nobody is
+ * missed:
+ *
+ *   A: clone ──▶ X                       B: kill(-A's group, SIGKILL)
+ *   the host has made X                  A gets it; X is not known yet
+ *   X calls: it is A's child             ... and would go on
+ *
+ * sender: who must be allowed to; NULL: the kernel. sig 0 checks only. Whether there was any.
+ */
+bool embryo_signal(const struct process_group *g, int sig, const siginfo_t *info,
+                   const struct thread *sender);
 
 /* The host did not make a child, or it is gone: forget it. */
 void embryo_drop(struct process *creator);

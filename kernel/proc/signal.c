@@ -11,6 +11,7 @@
 
 #include "kernel/core/limits.h"
 #include "kernel/host/host.h"
+#include "kernel/proc/embryo.h"
 #include "kernel/proc/jobs.h"
 #include "kernel/proc/process.h"
 #include "kernel/proc/timers.h"
@@ -308,6 +309,7 @@ int signal_send_group(struct process_group *g, int sig, const siginfo_t *info)
         last = signal_send_process(p, sig, info);
         any |= last == 0;
     }
+    any |= embryo_signal(g, sig, info, NULL);
     process_group_put(g);
     return any ? 0 : last;
 }
@@ -322,16 +324,22 @@ bool signal_send_timer(struct process *p, struct thread *t, struct signal_queued
     return true;
 }
 
-bool signal_may_send(const struct thread *sender, const struct process *target, int sig)
+bool signal_may_send_to(const struct thread *sender, const struct cred *b,
+                        const struct process_group *group, int sig)
 {
-    const struct process *from = sender->process;
-    const struct cred *a = sender->cred, *b = process_cred(target);
-    if (from == target || cred_has_cap(a, CAP_KILL) || !b)
+    const struct process_group *from = sender->process->group;
+    const struct cred *a = sender->cred;
+    if (cred_has_cap(a, CAP_KILL) || !b)
         return true;
     if (a->euid == b->suid || a->euid == b->uid || a->uid == b->suid || a->uid == b->uid)
         return true;
-    return sig == SIGCONT && from->group && target->group &&
-           from->group->session == target->group->session;
+    return sig == SIGCONT && from && group && from->session == group->session;
+}
+
+bool signal_may_send(const struct thread *sender, const struct process *target, int sig)
+{
+    return sender->process == target ||
+           signal_may_send_to(sender, process_cred(target), target->group, sig);
 }
 
 /* ---- masks ---- */

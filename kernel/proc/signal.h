@@ -39,6 +39,7 @@ typedef uint64_t sigmask_t; /* bit n-1 is signal n */
 #define SIGMASK(sig)        (1ULL << ((sig)-1))
 #define SIGMASK_UNBLOCKABLE (SIGMASK(SIGKILL) | SIGMASK(SIGSTOP))
 
+struct cred;
 struct process;
 struct thread;
 struct process_group;
@@ -103,6 +104,9 @@ int signal_send_group(struct process_group *g, int sig, const siginfo_t *info);
 
 /* kill(2)'s rule: same real or saved uid, CAP_KILL, or SIGCONT within the session. */
 bool signal_may_send(const struct thread *sender, const struct process *target, int sig);
+/* The same to another process with these credentials (NULL: none yet) in this group. */
+bool signal_may_send_to(const struct thread *sender, const struct cred *b,
+                        const struct process_group *group, int sig);
 
 /* A signal is pending for t that it does not block (and does not ignore). */
 bool signal_is_deliverable(const struct thread *t);

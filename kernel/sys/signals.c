@@ -5,6 +5,7 @@
  */
 #include "kernel/sys/handlers.h"
 
+#include "kernel/proc/embryo.h"
 #include "kernel/proc/exec.h"
 #include "kernel/proc/process.h"
 #include "kernel/proc/signal_queue.h"
@@ -185,10 +186,15 @@ static struct process *find_process(pid_t pid)
     return t ? t->process : NULL;
 }
 
+static bool is_signal_or_none(int sig)
+{
+    return sig == 0 || signal_is_valid(sig);
+}
+
 /* One target: checked as kill(2) does, sent unless sig is 0. */
 static int send_to_process(struct call *c, struct process *p, int sig, const siginfo_t *info)
 {
-    if (sig < 0 || sig > SIGNAL_COUNT)
+    if (!is_signal_or_none(sig))
         return -EINVAL;
     if (!signal_may_send(c->thread, p, sig))
         return -EPERM;
@@ -208,6 +214,7 @@ static int kill_group(struct call *c, pid_t id, int sig, const siginfo_t *info)
         last = send_to_process(c, p, sig, info);
         any |= last == 0;
     }
+    any |= is_signal_or_none(sig) && embryo_signal(g, sig, info, c->thread);
     return any ? 0 : last;
 }
 
@@ -226,6 +233,8 @@ static int kill_all(struct call *c, int sig, const siginfo_t *info)
         else if (result == -ESRCH)
             result = 0; /* somebody is there: kernel/signal.c of Linux answers 0 */
     }
+    if (is_signal_or_none(sig) && embryo_signal(NULL, sig, info, c->thread) && result == -ESRCH)
+        result = 0;
     return result;
 }
 

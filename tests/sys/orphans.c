@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What a child has that lost its parent before it made any call. */
+/* What a child has that lost its parent, or got a signal, before it made any call. */
 #include "tests/harness/harness.h"
 
 #include <fcntl.h>
 #include <sched.h>
 #include <signal.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -94,4 +95,65 @@ TEST(children_of_creators_that_die_together_keep_what_their_own_had)
         mistaken += r->mistaken;
     }
     EXPECT_EQ(mistaken, 0);
+}
+
+#define FORKS_OF_A_ROUND 40
+#define CHAINS           4
+/* No more than that can still run when a signal to all of them has been sent. */
+#define FORKS_UNDER_WAY 500
+
+/* Each forks and ends, so that there is one of them at a time. */
+static void go_on_forking(volatile int *forks)
+{
+    for (;;) {
+        pid_t child = fork();
+        if (child != 0)
+            syscall(SYS_exit_group, 0);
+        __atomic_fetch_add(forks, 1, __ATOMIC_SEQ_CST);
+    }
+}
+
+static pid_t start_chains(volatile int *forks)
+{
+    pid_t group = 0;
+    for (int i = 0; i < CHAINS; i++) {
+        pid_t child = fork();
+        if (child == 0) {
+            setpgid(0, group);
+            go_on_forking(forks);
+        }
+        setpgid(child, group);
+        group = group ? group : child;
+    }
+    return group;
+}
+
+/* False when some have gone on. */
+static bool all_end(pid_t group, volatile int *forks)
+{
+    int before = *forks;
+    bool is_over = true;
+    while (waitpid(-1, NULL, 0) > 0) {
+        if (*forks - before < FORKS_UNDER_WAY)
+            continue;
+        is_over = false;
+        kill(-group, SIGKILL);
+    }
+    return is_over;
+}
+
+TEST(nobody_who_forks_survives_a_signal_to_the_group)
+{
+    volatile int *forks =
+        mmap(NULL, sizeof(*forks), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    ASSERT_TRUE(forks != MAP_FAILED);
+    ASSERT_EQ(prctl(PR_SET_CHILD_SUBREAPER, 1), 0);
+    for (int i = 0; i < ROUNDS / 3; i++) {
+        *forks = 0;
+        pid_t group = start_chains(forks);
+        while (*forks < FORKS_OF_A_ROUND)
+            nap();
+        EXPECT_EQ(kill(-group, SIGKILL), 0);
+        ASSERT_TRUE(all_end(group, forks));
+    }
 }
