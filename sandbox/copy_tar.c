@@ -6,6 +6,7 @@
 #include <inttypes.h>
 #include <poll.h>
 #include <stdio.h>
+#include <sys/random.h>
 
 #define BLOCK            512
 #define SIZE_FIELD_MAX   INT64_C(077777777777)
@@ -31,9 +32,13 @@ struct copy_tar {
 
 struct copy_tar *copy_tar_new(int fd, const char *name)
 {
+    uint64_t seed;
     struct copy_tar *t = calloc(1, sizeof(*t));
-    if (!t)
+    if (!t || getrandom(&seed, sizeof(seed), 0) != sizeof(seed)) {
+        free(t);
         return NULL;
+    }
+    map_seed(seed); /* nothing else of this process has a map */
     t->fd = fd;
     t->path = BUF_INIT(ARCHIVE_PATH_MAX);
     snprintf(t->root, sizeof(t->root), "%s", name);

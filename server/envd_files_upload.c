@@ -6,6 +6,7 @@
  *
  *   pump(): source -> memory -> ask() -> on_answer() -> pump() ...
  */
+#include "lib/base/map.h"
 #include "server/envd_files_parts.h"
 #include "server/files_json.h"
 #include "server/limits.h"
@@ -29,9 +30,10 @@ struct upload {
     struct buf metadata;
     struct buf answer;
     size_t count;
-    struct buf names; /* of all files until now, each with a NUL */
-    const char *name; /* of the one that is written */
-    size_t filled;    /* bytes in the memory */
+    struct buf names;   /* of all files until now, each with a NUL */
+    struct map by_name; /* from what map_hash_bytes() makes of a name: its place in names, + 1 */
+    const char *name;   /* of the one that is written */
+    size_t filled;      /* bytes in the memory */
     int64_t offset;
     bool is_opening; /* what is asked is of no file */
     bool is_open;    /* the kernel has it open */
@@ -81,10 +83,18 @@ static bool read_metadata(const struct http_request *head, struct buf *out)
 
 static bool is_named_twice(const struct upload *u, const char *name)
 {
-    for (size_t at = 0; at < u->names.size; at += strlen(u->names.data + at) + 1)
-        if (!strcmp(u->names.data + at, name))
-            return true;
-    return false;
+    uintptr_t at = (uintptr_t)map_get(&u->by_name, map_hash_bytes(name, strlen(name)));
+    return at && !strcmp(u->names.data + at - 1, name);
+}
+
+/* Where it stands in u->names; or -ENOMEM. */
+static ssize_t note_name(struct upload *u, const char *name)
+{
+    size_t at = u->names.size, size = strlen(name);
+    if (buf_append(&u->names, name, size + 1) < 0 ||
+        map_set(&u->by_name, map_hash_bytes(name, size), (void *)(uintptr_t)(at + 1)) < 0)
+        return -ENOMEM;
+    return (ssize_t)at;
 }
 
 /* False: it is answered. */
@@ -102,8 +112,8 @@ static bool begin_file(struct upload *u)
                                              : "you cannot upload multiple files to the same path");
         return false;
     }
-    size_t at = u->names.size;
-    if (buf_append(&u->names, name, strlen(name) + 1) < 0) {
+    ssize_t at = note_name(u, name);
+    if (at < 0) {
         fail(u, 500, "out of memory");
         return false;
     }
@@ -326,6 +336,7 @@ static void over(struct request *r)
     buf_done(&u->metadata);
     buf_done(&u->answer);
     buf_done(&u->names);
+    map_done(&u->by_name);
     free(u->user);
     free(u->path);
     free(u);

@@ -446,15 +446,20 @@ int hooks_make(const struct key *key, const struct hook_wish *w, struct hook **r
     return r;
 }
 
-static int replace(char **at, const char *text)
+/* copy takes the place of *at, unless it is NULL. */
+static void replace(char **at, char *copy)
 {
-    char *copy = text ? strdup(text) : NULL;
     if (!copy)
-        return text ? -ENOMEM : 0;
+        return;
     explicit_bzero(*at, strlen(*at));
     free(*at);
     *at = copy;
-    return 0;
+}
+
+static int copy_if(const char *text, char **ret)
+{
+    *ret = text ? strdup(text) : NULL;
+    return text && !*ret ? -ENOMEM : 0;
 }
 
 int hooks_change(struct hook *h, const struct hook_wish *w)
@@ -463,16 +468,28 @@ int hooks_change(struct hook *h, const struct hook_wish *w)
     int64_t types = w->types < 0 ? (int64_t)h->types : w->types;
     /* Of what happened while it was off it is not told. */
     int64_t after = is_enabled && !h->is_enabled ? events_last() : h->after;
-    int r = db_run(server.db,
-                   "UPDATE webhooks SET name = ?, url = ?, secret = ?, enabled = ?, types = ?, "
-                   "after = ? WHERE id = ?",
-                   "sssiiii", w->name ? w->name : h->name, w->url ? w->url : h->url,
-                   w->secret ? w->secret : h->secret, (int64_t)is_enabled, types, after, h->id);
+    _cleanup_free_ char *name = NULL, *url = NULL, *secret = NULL;
+    /* First, so that what is kept and what is done can't be two things. */
+    int r = copy_if(w->name, &name);
+    if (r == 0)
+        r = copy_if(w->url, &url);
+    if (r == 0)
+        r = copy_if(w->secret, &secret);
     if (r < 0)
         return r;
-    if (replace(&h->name, w->name) < 0 || replace(&h->url, w->url) < 0 ||
-        replace(&h->secret, w->secret) < 0)
-        return -ENOMEM;
+    r = db_run(server.db,
+               "UPDATE webhooks SET name = ?, url = ?, secret = ?, enabled = ?, types = ?, "
+               "after = ? WHERE id = ?",
+               "sssiiii", w->name ? w->name : h->name, w->url ? w->url : h->url,
+               w->secret ? w->secret : h->secret, (int64_t)is_enabled, types, after, h->id);
+    if (r < 0) {
+        if (secret)
+            explicit_bzero(secret, strlen(secret));
+        return r;
+    }
+    replace(&h->name, TAKE_PTR(name));
+    replace(&h->url, TAKE_PTR(url));
+    replace(&h->secret, TAKE_PTR(secret));
     h->is_enabled = is_enabled;
     h->types = (unsigned)types;
     h->after = after;

@@ -8,6 +8,7 @@
  * which sandboxes are reached.
  */
 #include "lib/base/launch.h"
+#include "lib/base/map.h"
 #include "lib/db/db.h"
 #include "lib/tls/credentials.h"
 #include "server/boxes.h"
@@ -28,6 +29,7 @@
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <sys/random.h>
 #include <time.h>
 
 struct server server;
@@ -102,9 +104,12 @@ static void open_records(void)
 /* What is needed only at the start, and by the host's leave. */
 static void begin(char **ret_key)
 {
-    uint64_t starts = 0;
+    uint64_t starts = 0, seed;
     const char *what;
     signal(SIGPIPE, SIG_IGN);
+    if (getrandom(&seed, sizeof(seed), 0) != sizeof(seed))
+        server_fail("start: the machine has no random numbers; try again");
+    map_seed(seed);
     json_start();
     int r = tls_credentials_start();
     if (r == 0)

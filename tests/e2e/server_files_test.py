@@ -159,6 +159,17 @@ class Bodies(Files):
         if not self.is_sanitized(child):
             self.assertLess(max(peak), 24 << 20)
 
+    def test_of_many_files(self):
+        def post(names):
+            parts = b"".join(b'--b0und\r\nContent-Disposition: form-data; name="file"; filename="%s"\r\n\r\n%s\r\n' % (n, n)
+                             for n in names)
+            return self.box.ask("POST", "/files", parts + b"--b0und--\r\n", {"Content-Type": "multipart/form-data; boundary=b0und"})
+        names = [b"many/%d" % i for i in range(500)]
+        answer = post(names)
+        self.assertEqual((answer.status, [entry["name"] for entry in answer.json()]), (200, [str(i) for i in range(500)]))
+        self.assertEqual(self.box.ask("GET", "/files?path=many/499").body, b"many/499")
+        self.expect_status(post([*names, b"many/7"]), 400, "multiple files to the same path")
+
     def is_sanitized(self, pid):
         """With ASan what is freed is kept."""
         with open(f"/proc/{pid}/exe", "rb") as f:

@@ -445,6 +445,37 @@ TEST(copies_keep_holes)
     content_free(c);
 }
 
+/* Few pages, far from one another, against a plain list of what is in the set. */
+TEST(pages_that_are_far_apart)
+{
+    static const uint64_t pages[] = {
+        0, 63, 64, 511, 512, 1000, 1 << 20, 1 << 21, (1 << 21) + 1, 1ULL << 31, 1ULL << 32};
+    const size_t count = ARRAY_SIZE(pages);
+    bool is_in[ARRAY_SIZE(pages)] = {0};
+    struct pageset s = {0};
+    srand(7);
+    for (int i = 0; i < 3000; i++) {
+        size_t at = (size_t)rand() % count, end = at + (size_t)rand() % (count - at);
+        uint64_t from = pages[at], to = pages[end] + 1, present = 0;
+        if (rand() % 4) {
+            EXPECT_EQ(pageset_add(&s, from, from + 1), 0);
+            is_in[at] = true;
+        } else {
+            pageset_remove(&s, from, to);
+            memset(is_in + at, 0, (end - at + 1) * sizeof(*is_in));
+        }
+        at = (size_t)rand() % count;
+        for (size_t n = at; n < count; n++)
+            present += is_in[n];
+        EXPECT_EQ(pageset_count_missing(&s, pages[at], pages[count - 1] + 1),
+                  pages[count - 1] + 1 - pages[at] - present);
+    }
+    pageset_remove(&s, 0, UINT64_MAX);
+    EXPECT_EQ(s.count, 0u);
+    EXPECT_EQ(s.high.count, 0u);
+    pageset_done(&s);
+}
+
 TEST(page_sets)
 {
     struct pageset s = {0};

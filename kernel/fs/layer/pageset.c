@@ -72,6 +72,38 @@ static unsigned chunk_end(uint64_t from, uint64_t to)
     return (unsigned)MIN(to - start, (uint64_t)CHUNK_PAGES);
 }
 
+/* Whether [from, to) has more chunks than there are in the set: one byte at 16 TiB makes that
+ * millions, for each of which there would be a look. */
+static bool is_mostly_holes(const struct pageset *s, uint64_t from, uint64_t to)
+{
+    return from < to && (to - from) / CHUNK_PAGES > s->high.capacity;
+}
+
+/* The part of [from, to) in that chunk, as pages of it; false: there is none. */
+static bool chunk_overlap(uint64_t number, uint64_t from, uint64_t to, unsigned *ret_from,
+                          unsigned *ret_to)
+{
+    uint64_t start = number * CHUNK_PAGES;
+    if (from >= start + CHUNK_PAGES || to <= start)
+        return false;
+    *ret_from = (unsigned)(MAX(from, start) - start);
+    *ret_to = (unsigned)(MIN(to, start + CHUNK_PAGES) - start);
+    return true;
+}
+
+/* Pages of [from, to) that are in chunks. */
+static uint64_t count_by_chunk(const struct pageset *s, uint64_t from, uint64_t to)
+{
+    uint64_t number, present = 0;
+    size_t cursor = 0;
+    unsigned first, last;
+    void *c;
+    while (map_next(&s->high, &cursor, &number, &c))
+        if (chunk_overlap(number, from, to, &first, &last))
+            present += chunk_count(c, first, last);
+    return present;
+}
+
 uint64_t pageset_count_missing(const struct pageset *s, uint64_t from, uint64_t to)
 {
     if (from >= to)
@@ -79,9 +111,10 @@ uint64_t pageset_count_missing(const struct pageset *s, uint64_t from, uint64_t 
     uint64_t present = 0, total = to - from;
     if (from < LOW_PAGES)
         present += bits_count(&s->low, (unsigned)from, (unsigned)MIN(to, (uint64_t)LOW_PAGES));
-    uint64_t stop = MIN(to, s->end);
-    for (uint64_t at = MAX(from, (uint64_t)LOW_PAGES); at < stop;
-         at = at - at % CHUNK_PAGES + CHUNK_PAGES)
+    uint64_t stop = MIN(to, s->end), at = MAX(from, (uint64_t)LOW_PAGES);
+    if (is_mostly_holes(s, at, stop))
+        return total - present - count_by_chunk(s, at, stop);
+    for (; at < stop; at = at - at % CHUNK_PAGES + CHUNK_PAGES)
         present += chunk_count(map_get(&s->high, at / CHUNK_PAGES), (unsigned)(at % CHUNK_PAGES),
                                chunk_end(at, stop));
     return total - present;
@@ -165,6 +198,23 @@ static void chunk_remove(struct pageset *s, uint64_t number, unsigned from, unsi
     s->count -= present;
 }
 
+/* All of the numbers first: the map must not change while it is walked. False: out of memory. */
+static bool remove_by_chunk(struct pageset *s, uint64_t from, uint64_t to)
+{
+    _cleanup_free_ uint64_t *numbers = calloc(s->high.count + 1, sizeof(*numbers));
+    size_t cursor = 0, count = 0;
+    unsigned first, last;
+    void *c;
+    if (!numbers)
+        return false;
+    while (map_next(&s->high, &cursor, &numbers[count], &c))
+        count++;
+    for (size_t i = 0; i < count; i++)
+        if (chunk_overlap(numbers[i], from, to, &first, &last))
+            chunk_remove(s, numbers[i], first, last);
+    return true;
+}
+
 void pageset_remove(struct pageset *s, uint64_t from, uint64_t to)
 {
     uint64_t stop = MIN(to, s->end);
@@ -175,8 +225,10 @@ void pageset_remove(struct pageset *s, uint64_t from, uint64_t to)
         s->count -= bits_count(&s->low, (unsigned)from, low_stop);
         bits_set(&s->low, (unsigned)from, low_stop, false);
     }
-    for (uint64_t at = MAX(from, (uint64_t)LOW_PAGES); at < stop;
-         at = at - at % CHUNK_PAGES + CHUNK_PAGES)
+    uint64_t at = MAX(from, (uint64_t)LOW_PAGES);
+    if (is_mostly_holes(s, at, stop) && remove_by_chunk(s, at, stop))
+        at = stop;
+    for (; at < stop; at = at - at % CHUNK_PAGES + CHUNK_PAGES)
         chunk_remove(s, at / CHUNK_PAGES, (unsigned)(at % CHUNK_PAGES), chunk_end(at, stop));
     if (to >= s->end)
         s->end = MIN(s->end, from);
