@@ -73,7 +73,7 @@ static void put(struct sink *s, const char *data, size_t size)
     if (s->error)
         return;
     if (s->style)
-        text_shown_append(&s->shown, &s->data, data, size);
+        text_shown_append_some(&s->shown, &s->data, data, size);
     else
         buf_append(&s->data, data, size);
     drain(s, false);

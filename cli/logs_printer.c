@@ -40,7 +40,7 @@ bool logs_printer_wants(const struct logs_printer *p, const struct journal_piece
 static void add(struct logs_stream *s, const char *data, size_t size)
 {
     if (s->style)
-        text_shown_append(&s->shown, &s->out, data, size);
+        text_shown_append_some(&s->shown, &s->out, data, size);
     else
         buf_append(&s->out, data, size);
 }

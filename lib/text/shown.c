@@ -483,7 +483,7 @@ size_t text_shown_end(struct text_shown *s, char *out)
     return s->out_size;
 }
 
-void text_shown_append(struct text_shown *s, struct buf *b, const char *data, size_t size)
+void text_shown_append_some(struct text_shown *s, struct buf *b, const char *data, size_t size)
 {
     char out[TEXT_SHOWN_MAX_BYTES(PIECE_BYTES)];
     for (size_t at = 0; at < size;) {
@@ -491,6 +491,12 @@ void text_shown_append(struct text_shown *s, struct buf *b, const char *data, si
         buf_append(b, out, text_shown_feed(s, data + at, piece, out));
         at += piece;
     }
+}
+
+void text_shown_append(struct text_shown *s, struct buf *b, const char *data, size_t size)
+{
+    char out[TEXT_SHOWN_MAX_BYTES(0)];
+    text_shown_append_some(s, b, data, size);
     buf_append(b, out, text_shown_end(s, out));
 }
 

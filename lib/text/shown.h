@@ -103,7 +103,10 @@ size_t text_shown_feed(struct text_shown *s, const char *data, size_t size, char
 /* What was held back. Room for TEXT_SHOWN_MAX_BYTES(0); the state begins anew, the counts stay. */
 size_t text_shown_end(struct text_shown *s, char *out);
 
-/* Appends the rendering of a whole text to b, which may fail as buf_append() does. */
+/* The same, appended to b, which may fail as buf_append() does. */
+void text_shown_append_some(struct text_shown *s, struct buf *b, const char *data, size_t size);
+
+/* Likewise of a whole text, with its end. */
 void text_shown_append(struct text_shown *s, struct buf *b, const char *data, size_t size);
 
 /*

@@ -163,6 +163,21 @@ class Exec(Living):
         terminal.write(b"exit 5\n")
         self.assertEqual(terminal.wait(), 5)
 
+    def test_what_comes_in_pieces_is_one_on_a_terminal(self):
+        self.create()
+        pieces = [b"a\xc3", b"\xa9b\033[3", b"1mred\033[0m 10%\r", b"20%\nend\n"]
+        code = f"import os\nfor piece in {pieces}: os.write(1, piece); input()"
+        terminal = Terminal(["env", "TERM=xterm", GLOVEBOX, "exec", "-i", self.name, "--", "python3", "-c", code], (24, 80))
+        self.addCleanup(terminal.close)
+        for seen in (b"a", b"b", b"red\033[0m 10%"):
+            self.assertTrue(terminal.expect(seen))
+            terminal.output = terminal.output.replace(b"\r\n", b"", 1)  # the terminal's echo of the last newline
+            terminal.write(b"\n")
+        self.assertTrue(terminal.expect(b"end"))
+        terminal.write(b"\n")
+        self.assertEqual(terminal.wait(), 0)
+        self.assertEqual(terminal.output.replace(b"\r\n", b""), b"a\xc3\xa9b\033[31mred\033[0m 10%\r\033[K\\r20%end")
+
     def test_two_terminals_are_apart(self):
         self.create()
         first = Terminal([GLOVEBOX, "exec", "-it", self.name, "--", "sh", "-c", "tty; read x; echo got $x"], (24, 80))

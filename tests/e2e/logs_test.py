@@ -202,6 +202,22 @@ class Logs(Living):
         self.assertIn(b"\033]0;owned\007", raw.output)
         self.assertIn(b"\033]0;owned\007", self.logs().stdout)
 
+    def test_what_comes_in_pieces_is_one_on_a_terminal(self):
+        pieces = [b"a\xc3", b"\xa9b\033[3", b"1mred\033[0m 10%\r", b"20%\nend\n"]
+        code = f"import os\nfor piece in {pieces}: os.write(1, piece); input(); os.write(2, b'.'); input()"
+        process = subprocess.Popen([GLOVEBOX, "run", "--name", self.name, "python3", "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        self.addCleanup(process.communicate)
+        for i in range(2 * len(pieces)):
+            written = b"".join(pieces[: i // 2 + 1]), b"." * ((i + 1) // 2)
+            self.assertTrue(wait_until(lambda: (self.logs().stdout, self.logs().stderr) == written, LIMIT))
+            process.stdin.write(b"\n")
+            process.stdin.flush()
+        self.assertEqual(process.wait(LIMIT), 0)
+        terminal = Terminal(["env", "TERM=xterm", GLOVEBOX, "logs", self.name], (24, 80))
+        self.addCleanup(terminal.close)
+        self.assertEqual(terminal.wait(), 0)
+        self.assertEqual(terminal.output, b"a.\xc3\xa9b.\033[31mred\033[0m 10%.\r\033[K\\r20%\r\nend\r\n.")
+
     def test_a_tag_is_no_way_out_of_the_line(self):
         self.create()
         pid = self.detach("echo", "x", options=("--tag", "a\n[1] b\033[31m"))
