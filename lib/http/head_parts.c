@@ -30,6 +30,11 @@ enum http_error http_field_line(struct http_lines *l)
     return HTTP_ERROR_NONE;
 }
 
+enum http_error http_field_next(struct http_lines *l, size_t *count, size_t most)
+{
+    return ++*count > most ? HTTP_ERROR_FIELDS_MANY : http_field_line(l);
+}
+
 struct http_field *http_field_table(const char *text, size_t count)
 {
     struct http_field *table = calloc(count + 1, sizeof(*table));

@@ -12,6 +12,9 @@
  */
 enum http_error http_field_line(struct http_lines *l);
 
+/* Likewise of a head, which has *count fields before it, and may have `most`. */
+enum http_error http_field_next(struct http_lines *l, size_t *count, size_t most);
+
 /* A table, on the heap, of count such fields that stand in text, one behind the other. NULL when
  * memory ran out; of no fields, a table too. */
 struct http_field *http_field_table(const char *text, size_t count);

@@ -272,10 +272,8 @@ static enum http_progress take_line(struct http_request_parser *p)
     } else if (is_empty) {
         p->error = take_end(p);
         return p->error ? HTTP_FAILED : HTTP_DONE;
-    } else if (++p->field_count > p->limits.fields) {
-        p->error = HTTP_ERROR_FIELDS_MANY;
     } else {
-        p->error = http_field_line(&p->lines);
+        p->error = http_field_next(&p->lines, &p->field_count, p->limits.fields);
     }
     return p->error ? HTTP_FAILED : HTTP_MORE;
 }
