@@ -134,10 +134,11 @@ static struct policy *parse_secret(const char *text, struct sandbox_error *e)
     struct policy *p = NULL;
     _cleanup_free_ char *folder = getcwd(NULL, 0);
     /* What it is for is known too. */
-    const char *source = strstr(text, "=ssh:");
-    int name_size = source ? (int)(source - text) : 0;
-    buf_printf(&word, "%.*s%s%s@secret.invalid", name_size, text, source ? "=" : "",
-               source ? source + strlen("=ssh:") : text);
+    static const char ssh[] = "=ssh:";
+    size_t name_size = strcspn(text, "=");
+    bool is_ssh = !strncmp(text + name_size, ssh, strlen(ssh));
+    buf_printf(&word, "%.*s%s%s@secret.invalid", (int)name_size, text, is_ssh ? "=" : "",
+               text + name_size + (is_ssh ? strlen(ssh) : 0));
     const struct policy_words words = {
         .secrets = (const char *const[]){word.data}, .secret_count = 1, .folder = folder};
     int r = word.failed ? -E2BIG : policy_compose(&words, &json, &wrong);

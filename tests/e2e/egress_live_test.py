@@ -422,6 +422,10 @@ class Update(Live):
             self.assertIn(why, done.stderr)
         self.assertEqual(say(ask)[0], 200)
         self.assertEqual(self.came_in()["authorizations"], [first, second, second])
+        third = "ssh:" + "3" * 40
+        self.expect(glovebox("policy", "secret", self.name, f"K=cmd:x={third}; echo $x"))
+        self.assertEqual(say(ask)[0], 200)
+        self.assertEqual(self.came_in()["authorizations"][-1], third)
 
     def test_who_has_none_gets_none(self):
         self.expect_refused(self.set(), "no sandbox of this name is running")
