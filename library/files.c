@@ -4,19 +4,22 @@
  * question, or several; where it has to stop for want of time, it is known which one is under way,
  * and the same call takes it up again.
  */
+#include "lib/base/buf.h"
 #include "library/library.h"
 #include "sandbox/files_ask.h"
 #include "sandbox/files_listing.h"
 
 #include <stdio.h>
 
-#define ENTRIES_MAX 100000
+#define ENTRIES_MAX     100000
+#define ASKED_MAX_BYTES 16384 /* more than can be asked */
 
 _Static_assert(GLOVEBOX_READ_MAX == FILES_MEMORY_MAX_BYTES, "one piece, one question");
 
 struct glovebox_files {
     struct files_connection connection;
     char *user;
+    struct buf asked; /* path and more of the call that is under way */
     int timeout_ms;
     struct files_info info; /* of the last stat */
     struct files_listing *listing;
@@ -41,6 +44,7 @@ _public_ int glovebox_files_open(const char *sandbox, const char *user, struct g
         return library_fail(e, r, &s);
     }
     f->timeout_ms = -1;
+    f->asked = BUF_INIT(ASKED_MAX_BYTES);
     snprintf(f->sandbox, sizeof(f->sandbox), "%s", sandbox);
     *ret = f;
     return 0;
@@ -60,6 +64,7 @@ _public_ void glovebox_files_close(struct glovebox_files *f)
         return;
     forget_list(f);
     files_disconnect(&f->connection);
+    buf_done(&f->asked);
     free(f->user);
     free(f);
 }
@@ -90,6 +95,34 @@ static int fail_connection(struct glovebox_files *f, int error, struct glovebox_
                              f->sandbox);
 }
 
+/* ---- which call is under way ---- */
+
+/* A list that goes on has no path in its questions. */
+static int remember(struct glovebox_files *f, const struct files_call *call)
+{
+    if (call->question.type == FILES_LIST_NEXT)
+        return 0;
+    if (!files_call_fits(call))
+        return -ENAMETOOLONG;
+    buf_reset(&f->asked);
+    buf_append_str(&f->asked, call->path ? call->path : "");
+    buf_append(&f->asked, "", 1);
+    buf_append(&f->asked, call->more, call->more_size);
+    return f->asked.failed ? -ENOMEM : 0;
+}
+
+/* Another one would be given the answer to this. */
+static bool is_under_way(const struct glovebox_files *f, const struct files_call *call)
+{
+    const struct files_question *a = &f->connection.asked, *b = &call->question;
+    const char *path = call->path ? call->path : "";
+    size_t size = strlen(path) + 1;
+    return a->type == b->type && a->flags == b->flags && a->mode == b->mode &&
+           a->depth == b->depth && a->offset == b->offset && a->size == b->size &&
+           f->asked.size == size + call->more_size && !memcmp(f->asked.data, path, size) &&
+           (call->more_size == 0 || !memcmp(f->asked.data + size, call->more, call->more_size));
+}
+
 /* 0: result->error is 0; negative errno with the sentence. what: a path for people, or NULL. */
 static int ask(struct glovebox_files *f, struct files_call *call, const char *what,
                struct files_result *result, struct glovebox_error *e)
@@ -98,13 +131,17 @@ static int ask(struct glovebox_files *f, struct files_call *call, const char *wh
     int64_t deadline_ms = library_deadline(f->timeout_ms);
     if (c->socket < 0)
         return fail_connection(f, -ECONNRESET, e);
-    if (c->is_waiting && c->asked.type != call->question.type)
+    if (c->is_waiting && !is_under_way(f, call))
         return library_fail_with(e, -EBUSY,
                                  "%s: another call is under way; make that one again "
                                  "first",
                                  f->sandbox);
     call->user = f->user;
-    int r = c->is_waiting ? 0 : files_send(c, call);
+    int r = c->is_waiting ? 0 : remember(f, call);
+    if (r == -ENOMEM)
+        return library_fail_with(e, r, "%s: out of memory; free some and try again", f->sandbox);
+    if (r == 0 && !c->is_waiting)
+        r = files_send(c, call);
     while (r == 0) {
         r = files_receive(c, result);
         if (r != -EAGAIN)
@@ -214,7 +251,7 @@ _public_ int glovebox_files_list(struct glovebox_files *f, const char *path, uns
         return fail_list(f, -ENOMEM, path, e);
     for (;;) {
         int r = ask(f, &call, path, &result, e);
-        if (r < 0 && r != -EAGAIN)
+        if (r < 0 && !f->connection.is_waiting)
             forget_list(f);
         if (r < 0)
             return r;

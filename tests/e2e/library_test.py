@@ -676,12 +676,18 @@ class Files(Api):
                     tries += 1
                     if function == "files_stat":
                         self.refused(errno.EBUSY, "another call", "files_remove", f, b"/tmp/x")
+                        self.refused(errno.EBUSY, "another call", "files_stat", f, b"/tmp/x/8", c.byref(File()))
+                    if function == "files_list":
+                        self.refused(errno.EBUSY, "another call", "files_list", f, b"/", 9, *arguments[2:])
                     self.assertTrue(select.select([self.lib.glovebox_files_fd(f)], [], [], LIMIT)[0])
         for i in range(200):
             until_done("files_write_open", f"/tmp/x/{i}".encode(), 0o644)
             until_done("files_write", b"abc", c.c_size_t(3), c.c_int64(0))
             until_done("files_commit")
-        until_done("files_stat", b"/tmp/x/7", c.byref(File()))
+        for _ in range(20):
+            st = File()
+            until_done("files_stat", b"/tmp/x/7", c.byref(st))
+            self.assertEqual(st.path, b"/tmp/x/7")
         files, count = c.POINTER(File)(), c.c_size_t()
         until_done("files_list", b"/tmp", 9, c.byref(files), c.byref(count))
         self.assertEqual(count.value, 201)
