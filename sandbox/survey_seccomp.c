@@ -17,6 +17,7 @@
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
@@ -30,18 +31,20 @@
 #define SECCOMP_USER_NOTIF_FD_SYNC_WAKE_UP (1UL << 0)
 #endif
 
-#define CALLS    300 /* enough for a time of one */
-#define WAIT_MS  3000
-#define SECRET   0x5ec0de5ec0de5ecULL
-#define ANSWER   4711
-#define LISTENER 900 /* the number that the listener gets */
-#define PLACED   901 /* the number at which a descriptor is put */
+#define CALLS   300 /* enough for a time of one */
+#define WAIT_MS 3000
+#define SECRET  0x5ec0de5ec0de5ecULL
+#define ANSWER  4711
+
+/* Of the last two descriptors below it, or below the limit, the first is the listener. */
+#define NUMBERS 902
 
 /* Shared with the child. */
 struct trial {
-    int install_error; /* positive errno of the filter */
-    bool has_answers;  /* the child got what we answered, each time */
-    bool has_placed;   /* ... and our descriptor */
+    int listener, placed; /* the numbers that the listener gets, and that a descriptor is put at */
+    int install_error;    /* positive errno of the filter */
+    bool has_answers;     /* the child got what we answered, each time */
+    bool has_placed;      /* ... and our descriptor */
     volatile bool is_installed;
     uint64_t secret;
 };
@@ -72,7 +75,7 @@ _noreturn_ static void be_the_child(struct trial *t)
     int fd = (int)syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER,
                           SECCOMP_FILTER_FLAG_NEW_LISTENER | SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV,
                           &program);
-    if (fd < 0 || dup3(fd, LISTENER, O_CLOEXEC) < 0) {
+    if (fd < 0 || dup3(fd, t->listener, O_CLOEXEC) < 0) {
         t->install_error = errno;
         _exit(1);
     }
@@ -81,13 +84,13 @@ _noreturn_ static void be_the_child(struct trial *t)
     t->has_answers = true;
     for (int i = 0; i < CALLS; i++)
         t->has_answers &= syscall(SYS_getppid, &t->secret) == ANSWER;
-    t->has_placed = fcntl(PLACED, F_GETFD) >= 0;
+    t->has_placed = fcntl(t->placed, F_GETFD) >= 0;
     _exit(0);
 }
 
 /* Once, while the child waits for its answer: what the kernel does with a task's memory and table.
  */
-static void try_services(const struct seccomp_notif *n, struct outcome *o)
+static void try_services(const struct trial *t, const struct seccomp_notif *n, struct outcome *o)
 {
     uint64_t copy = 0;
     struct iovec local = {&copy, sizeof(copy)},
@@ -95,30 +98,30 @@ static void try_services(const struct seccomp_notif *n, struct outcome *o)
     struct seccomp_notif_addfd add = {.id = n->id,
                                       .flags = SECCOMP_ADDFD_FLAG_SETFD,
                                       .srcfd = STDERR_FILENO,
-                                      .newfd = PLACED,
+                                      .newfd = (__u32)t->placed,
                                       .newfd_flags = O_CLOEXEC};
     if (process_vm_readv((pid_t)n->pid, &local, 1, &remote, 1, 0) != sizeof(copy))
         o->memory_error = errno;
     else if (copy != SECRET)
         o->memory_error = EIO;
-    if (ioctl(LISTENER, SECCOMP_IOCTL_NOTIF_ADDFD, &add) < 0)
+    if (ioctl(t->listener, SECCOMP_IOCTL_NOTIF_ADDFD, &add) < 0)
         o->place_error = errno;
 }
 
-static void answer_calls(struct outcome *o)
+static void answer_calls(const struct trial *t, struct outcome *o)
 {
     int64_t start = 0;
     for (int i = 0; i < CALLS; i++) {
         struct seccomp_notif n = {0};
-        struct pollfd p = {.fd = LISTENER, .events = POLLIN};
-        if (poll(&p, 1, WAIT_MS) != 1 || ioctl(LISTENER, SECCOMP_IOCTL_NOTIF_RECV, &n) < 0) {
+        struct pollfd p = {.fd = t->listener, .events = POLLIN};
+        if (poll(&p, 1, WAIT_MS) != 1 || ioctl(t->listener, SECCOMP_IOCTL_NOTIF_RECV, &n) < 0) {
             o->notify_error = errno ? errno : ETIMEDOUT;
             return;
         }
         if (i == 0)
-            try_services(&n, o);
+            try_services(t, &n, o);
         struct seccomp_notif_resp r = {.id = n.id, .val = ANSWER};
-        if (ioctl(LISTENER, SECCOMP_IOCTL_NOTIF_SEND, &r) < 0) {
+        if (ioctl(t->listener, SECCOMP_IOCTL_NOTIF_SEND, &r) < 0) {
             o->notify_error = errno;
             return;
         }
@@ -143,7 +146,13 @@ static void wait_until_installed(const struct trial *t, pid_t pid)
 /* 0, or negative errno when nothing could be tried. */
 static int try_notification(struct trial *t, struct outcome *o)
 {
-    if (fcntl(LISTENER, F_GETFD) >= 0 || fcntl(PLACED, F_GETFD) >= 0)
+    struct rlimit files;
+    if (getrlimit(RLIMIT_NOFILE, &files) < 0)
+        return -errno;
+    t->placed = (int)MIN(files.rlim_cur, (rlim_t)NUMBERS) - 1;
+    t->listener = t->placed - 1;
+    if (t->listener <= STDERR_FILENO || fcntl(t->listener, F_GETFD) >= 0 ||
+        fcntl(t->placed, F_GETFD) >= 0)
         return -EBUSY;
     /* Like fork(2), but for the table of descriptors, in which the listener is to appear. */
     pid_t pid = (pid_t)syscall(SYS_clone, (unsigned long)CLONE_FILES | SIGCHLD, 0, 0, 0, 0);
@@ -154,16 +163,16 @@ static int try_notification(struct trial *t, struct outcome *o)
     wait_until_installed(t, pid);
     if (t->is_installed) {
         __u64 flags = SECCOMP_USER_NOTIF_FD_SYNC_WAKE_UP;
-        if (ioctl(LISTENER, SECCOMP_IOCTL_NOTIF_SET_FLAGS, flags) < 0)
+        if (ioctl(t->listener, SECCOMP_IOCTL_NOTIF_SET_FLAGS, flags) < 0)
             o->wake_error = errno;
         errno = 0;
-        answer_calls(o);
+        answer_calls(t, o);
     }
     if (o->notify_error || !t->is_installed)
         kill(pid, SIGKILL);
     waitpid(pid, NULL, 0);
-    close(LISTENER);
-    close(PLACED);
+    close(t->listener);
+    close(t->placed);
     return 0;
 }
 

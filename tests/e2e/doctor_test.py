@@ -8,6 +8,7 @@ what a user gets of it, and that a sandbox which does not hold is found out.
 import json
 import os
 import re
+import resource
 import shutil
 import subprocess
 import sys
@@ -58,6 +59,13 @@ class Machine(Case):
         env = dict(os.environ, TMPDIR=self.folder)
         self.assertEqual(doctor(env=env).returncode, 0)
         self.assertEqual(set(os.listdir(self.folder)), before)
+
+    def test_with_few_descriptors(self):
+        for limit in (64, 512):
+            with self.subTest(limit):
+                done = doctor("--json", preexec_fn=lambda limit=limit: resource.setrlimit(resource.RLIMIT_NOFILE, (limit, limit)))
+                found = {check["name"]: check["state"] for check in json.loads(done.stdout)["checks"]}
+                self.assertEqual([found[name] for name in ("seccomp user notification", "descriptors for mappings", "a sandbox")], ["good"] * 3)
 
     def test_without_user_namespaces(self):
         script = ('mount -t proc proc /proc 2>/dev/null; '
