@@ -159,6 +159,15 @@ Object.defineProperties(globalThis, {
 });
 
 function describe(error) {
+    try {
+        return describePlainly(error);
+    } catch {
+        const words = "an error that can't be shown: asking it for its name or message fails";
+        return { type: "error", name: "Error", value: words, traceback: words };
+    }
+}
+
+function describePlainly(error) {
     if (error === null || typeof error !== "object" || typeof error.name !== "string")
         return { type: "error", name: "Error", value: util.inspect(error), traceback: util.inspect(error) };
     const own = /new Promise \(<anonymous>\)$|node:|\[eval\]|evalmachine|<anonymous>:\d+:\d+\)?$/;

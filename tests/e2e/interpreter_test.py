@@ -318,6 +318,10 @@ class JavaScript(Interpreter):
         self.assertNotIn("node:", ran.error["traceback"])
         self.expect_error("x +* 1", "SyntaxError")
         self.expect_error("throw 5", "Error", "5")
+        for thrown in ("new Proxy({}, {get() { throw 1 }})", "{name: 'X', get message() { throw new Error('no') }}",
+                       "Object.assign(new Error(), {stack: {toString: 1, valueOf: 1}})"):
+            self.expect_error(f"throw {thrown}", "Error", "an error that can't be shown: asking it for its name or message fails")
+        self.assertEqual(self.run_cell("6").text, "6")
         self.expect_error("await Promise.reject(new RangeError('r'))", "RangeError", "r")
         ran = self.run_cell("setTimeout(() => { throw new Error('late') }, 0); await new Promise(r => setTimeout(r, 50))")
         self.assertIn(b"Uncaught Error: late", ran.err)
