@@ -122,6 +122,12 @@ void frames_begin(struct frames *f, const char *mark)
     snprintf(f->mark, sizeof(f->mark), "%s", mark ? mark : "");
 }
 
+void frames_drop(struct frames *f)
+{
+    buf_done(&f->message);
+    f->message.failed = true;
+}
+
 void frames_done(struct frames *f)
 {
     buf_done(&f->message);

@@ -31,4 +31,7 @@ void frames_take(struct frames *f, const char *data, size_t size);
 /* Another mark from now on; what was held back is text. mark NULL: none. */
 void frames_begin(struct frames *f, const char *mark);
 
+/* There is no room for the message that has begun: it is told as one that was too long. */
+void frames_drop(struct frames *f);
+
 void frames_done(struct frames *f);

@@ -191,13 +191,37 @@ static void admit(struct context *c)
     list_for_each(cell, &c->cells, link) cell_begin_answer(cell);
 }
 
+static bool is_waiting_for_end(const struct context *c)
+{
+    return c->running || c->is_finding_out || c->is_awaited;
+}
+
+/*
+ * Goes on when the program has said on both streams that all is over. Before it was given all of
+ * the cell it can't know: else the next ones would pile up before a program that reads nothing.
+ */
+static void end_when_over(struct context *c)
+{
+    if (!c->has_ended[0] || !c->has_ended[1] || !driver_is_fed(c->driver))
+        return;
+    if (c->is_finding_out) {
+        c->is_finding_out = false;
+        c->number = c->said_number;
+        timer_clear(&c->interrupt);
+    }
+    if (c->is_awaited)
+        admit(c);
+    if (c->running)
+        finish(c, NULL, NULL);
+    context_advance(c);
+}
+
 void context_said(struct context *c, bool is_err, const char *text, size_t size)
 {
     struct buf lines = BUF_INIT(INTERPRETER_LINE_MAX_BYTES);
-    uint32_t number = 0;
-    if (!c->running && !c->is_finding_out && !c->is_awaited)
+    if (!is_waiting_for_end(c))
         return;
-    enum events_said what = events_add_message(&lines, text, size, &number);
+    enum events_said what = events_add_message(&lines, text, size, &c->said_number);
     flush(c, true);
     c->has_error |= what == EVENTS_ERROR;
     c->has_ended[is_err] |= what == EVENTS_END;
@@ -206,18 +230,14 @@ void context_said(struct context *c, bool is_err, const char *text, size_t size)
     else
         send_lines(c, &lines);
     buf_done(&lines);
-    if (!c->has_ended[0] || !c->has_ended[1])
-        return;
-    if (c->is_finding_out) {
-        c->is_finding_out = false;
-        c->number = number;
-        timer_clear(&c->interrupt);
-    }
-    if (c->is_awaited)
-        admit(c);
-    if (c->running)
-        finish(c, NULL, NULL);
-    context_advance(c);
+    if (what == EVENTS_END)
+        end_when_over(c);
+}
+
+void context_fed(struct context *c)
+{
+    if (is_waiting_for_end(c))
+        end_when_over(c);
 }
 
 /* ---- interrupts ---- */

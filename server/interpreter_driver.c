@@ -25,6 +25,7 @@
 #define SHELL_FOUND_NOTHING 127 /* its status, POSIX sh: what it was to start is not there */
 
 struct driver {
+    struct list all;
     struct link link;
     struct context *context; /* NULL: it is being killed */
     struct frames streams[2];
@@ -32,18 +33,72 @@ struct driver {
     char tag[sizeof(INTERPRETER_TAG) + CONTEXT_ID_SIZE];
     bool is_left; /* it is looked for, not started */
     bool is_asked_for, is_started, is_feeding;
+    size_t message_bytes; /* of what it has begun to say, as they were counted last */
 };
 
-static size_t drivers; /* of all sandboxes */
+static struct list all = LIST_INIT(all); /* of all sandboxes */
+static size_t drivers, message_bytes;    /* likewise */
 
 static struct driver *driver_of(struct link *l)
 {
     return container_of(l, struct driver, link);
 }
 
+/* ---- what was begun to be said ---- */
+
+static void count_messages(struct driver *d)
+{
+    struct interpreter *i = d->context->box->interpreter;
+    size_t now = d->streams[0].message.capacity + d->streams[1].message.capacity;
+    message_bytes += now - d->message_bytes;
+    i->message_bytes += now - d->message_bytes;
+    d->message_bytes = now;
+}
+
+static void drop_messages(struct driver *d)
+{
+    for (size_t i = 0; i < ARRAY_SIZE(d->streams); i++)
+        if (d->streams[i].message.capacity > 0)
+            frames_drop(&d->streams[i]);
+    count_messages(d);
+}
+
+/* Each may be as long as the longest result, and there are many: whose sandbox has begun most gives
+ * way. */
+static void make_room(void)
+{
+    struct driver *d, *most = NULL;
+    if (message_bytes <= INTERPRETER_MESSAGES_MAX_BYTES)
+        return;
+    list_for_each(d, &all, all)
+    {
+        if (d->context && (!most || d->context->box->interpreter->message_bytes >
+                                        most->context->box->interpreter->message_bytes))
+            most = d;
+    }
+    const struct box *b = most ? most->context->box : NULL;
+    list_for_each(d, &all, all)
+    {
+        if (b && d->context && d->context->box == b)
+            drop_messages(d);
+    }
+}
+
+/* ---- its life ---- */
+
+/* It is nobody's from now on. */
+static void disown(struct driver *d)
+{
+    drop_messages(d);
+    d->context->driver = NULL;
+    d->context->is_started = false;
+    d->context = NULL;
+}
+
 static void release(struct watch *w)
 {
     struct driver *d = container_of(w, struct driver, link.watch);
+    list_remove(&d->all);
     frames_done(&d->streams[0]);
     frames_done(&d->streams[1]);
     buf_done(&d->input);
@@ -54,11 +109,8 @@ static void release(struct watch *w)
 /* It is gone, whoever's it is. */
 static void forget(struct driver *d)
 {
-    if (d->context) {
-        d->context->driver = NULL;
-        d->context->is_started = false;
-        d->context = NULL;
-    }
+    if (d->context)
+        disown(d);
     link_close(&d->link, release);
 }
 
@@ -98,8 +150,14 @@ int driver_run(struct driver *d, uint32_t number, const json_t *variables, const
         return -ENOMEM;
     for (size_t i = 0; i < ARRAY_SIZE(d->streams); i++)
         frames_begin(&d->streams[i], mark);
+    count_messages(d);
     feed(d);
     return 0;
+}
+
+bool driver_is_fed(const struct driver *d)
+{
+    return d->input.size == 0;
 }
 
 /* ---- signals ---- */
@@ -123,9 +181,7 @@ void driver_listen(struct driver *d, bool is_listening)
 
 void driver_kill(struct driver *d)
 {
-    d->context->driver = NULL;
-    d->context->is_started = false;
-    d->context = NULL;
+    disown(d);
     if (!d->is_left && (!d->is_asked_for || !d->link.is_open)) {
         forget(d);
         return;
@@ -226,13 +282,25 @@ static void on_answer(struct driver *d, const struct exec_packet *p)
 {
     struct context *c = d->context;
     if (p->flags == EXEC_INPUT) {
+        bool was_fed = driver_is_fed(d);
         d->is_feeding = false;
         feed(d);
+        if (c && !was_fed && driver_is_fed(d))
+            context_fed(c);
     } else if (d->is_left && !d->is_started && p->status) {
         forget(d);
         if (c)
             context_not_left(c);
     }
+}
+
+static void on_output(struct driver *d, const struct exec_message *m)
+{
+    if (d->context)
+        frames_take(&d->streams[!!(m->packet.flags & EXEC_ERR)], m->text, m->packet.text_size);
+    if (d->context)
+        count_messages(d);
+    make_room();
 }
 
 static void on_message(struct link *l, const struct exec_message *m)
@@ -243,8 +311,7 @@ static void on_message(struct link *l, const struct exec_message *m)
         on_started(d);
         break;
     case EXEC_OUTPUT:
-        if (d->context)
-            frames_take(&d->streams[!!(m->packet.flags & EXEC_ERR)], m->text, m->packet.text_size);
+        on_output(d, m);
         break;
     case EXEC_ANSWER:
         on_answer(d, &m->packet);
@@ -317,6 +384,7 @@ struct driver *driver_start(struct context *c, bool is_left)
     if (!d)
         return NULL;
     drivers++;
+    list_append(&all, &d->all);
     d->context = c;
     d->is_left = is_left;
     snprintf(d->tag, sizeof(d->tag), INTERPRETER_TAG "%s", c->id);
@@ -330,7 +398,7 @@ struct driver *driver_start(struct context *c, bool is_left)
     if (!is_left)
         language_add_texts(c->language, &d->input);
     if (d->input.failed || link_open(&d->link, c->box->id) < 0) {
-        link_close(&d->link, release);
+        forget(d);
         return NULL;
     }
     return d;

@@ -78,6 +78,9 @@ int driver_run(struct driver *d, uint32_t number, const json_t *variables, const
 
 void driver_interrupt(struct driver *d);
 
+/* Whether all that it is to read is on its way to it. */
+bool driver_is_fed(const struct driver *d);
+
 /* Whether what it writes is taken; what is not holds it up. */
 void driver_listen(struct driver *d, bool is_listening);
 
@@ -102,6 +105,7 @@ struct cell {
 struct interpreter {
     struct list contexts;
     size_t count;
+    size_t message_bytes; /* that its programs have begun to say */
 };
 
 struct context {
@@ -124,7 +128,8 @@ struct context {
     bool lost;      /* what earlier cells made; the next one is told */
     bool is_wanted; /* its program is to start without a cell */
     bool has_ended[2];
-    struct buf text[2]; /* of stdout and stderr, to be sent soon */
+    uint32_t said_number; /* with the last of these */
+    struct buf text[2];   /* of stdout and stderr, to be sent soon */
     struct timer flush, interrupt, start;
     unsigned interrupts;     /* of the cell that runs */
     struct request *creator; /* POST /contexts, which waits for the start */
@@ -168,6 +173,7 @@ void context_not_left(struct context *c); /* there is no program any more */
 void context_failed(struct context *c, unsigned status, const char *words); /* c may be gone */
 void context_wrote(struct context *c, bool is_err, const char *text, size_t size);
 void context_said(struct context *c, bool is_err, const char *text, size_t size);
+void context_fed(struct context *c);
 void context_ended(struct context *c, const char *how);
 void context_not_begun(struct context *c, bool is_missing, const char *how); /* c may be gone */
 void context_cut(struct context *c); /* the sandbox is gone */

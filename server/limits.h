@@ -34,7 +34,7 @@
 #define METADATA_MAX_BYTES 16384 /* of keys and values, of one sandbox */
 #define ENV_MAX_BYTES      65536
 #define TIMEOUT_MAX_S      86400
-#define RULES_MAX          256  /* entries of allowOut and denyOut together */
+#define RULES_MAX          256  /* entries of allowOut, and of denyOut */
 #define STREAMS_MAX        1000 /* open at once, of all sandboxes */
 #define CHANGES_MAX        256  /* of networks, that are under way or wait for their turn */
 #define CHANGES_OF_ONE_MAX 8    /* likewise, of one sandbox */
@@ -57,4 +57,5 @@
 #define INTERPRETER_CELLS_OF_BOX_MAX         200
 #define INTERPRETER_WAITING_MAX_BYTES        (64 * 1024 * 1024) /* of their bodies */
 #define INTERPRETER_WAITING_OF_BOX_MAX_BYTES (16 * 1024 * 1024)
-#define INTERPRETER_INPUT_MAX                (8 * 1024 * 1024) /* not yet taken by one program */
+#define INTERPRETER_INPUT_MAX                (8 * 1024 * 1024)   /* not yet taken by one program */
+#define INTERPRETER_MESSAGES_MAX_BYTES       (128 * 1024 * 1024) /* begun and not ended, of all */

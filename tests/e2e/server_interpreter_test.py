@@ -325,6 +325,44 @@ class Contexts(Interpreted):
         for cell in (*waiting, first):
             cell.close()
 
+    def test_messages_without_end_are_bounded_for_all(self):
+        """Each may be as long as the longest result; whose sandbox has begun most loses them, nobody else."""
+        other = self.client.create()
+        frame = "x=$(head -c 4000 /dev/zero | tr '\\0' x)\nf() { printf '\\033_%s%s%04x%s' $__glovebox_mark \"$1\" ${#2} \"$2\"; }\n"
+        begin = frame + "b() { f '<' '{\"type\":\"result\",\"text\":\"'; for i in {1..1100}; do f + $x; done; }\nb; b >&2\necho full\n"
+        end = "until [ -e /tmp/go ]; do sleep 0.1; done\nf '>' '\"}'\n"
+        before = self.memory()
+        contexts = [make_context(self.box, language="bash") for _ in range(30)]
+        cells = [Cell(self.box, begin + end, context_id=context) for context in contexts]
+        for cell in cells:
+            cell.until(lambda c: "full" in c.out)
+        self.assertLess(self.memory() - before, 200 << 20)
+        self.assertEqual(len(run_cell(other, "'y' * 3000000").text), 3000000)
+        self.assertFalse(self.box.run("/bin/sh", "-c", "touch /tmp/go").end.get("exitCode"))
+        ended = [cell.finish() for cell in cells]
+        self.assertTrue(all(cell.is_whole for cell in ended))
+        self.assertTrue(any("left out" in cell.err for cell in ended))
+        again = run_cell(self.box, frame + "f = '{\"type\":\"result\",\"text\":\"a\"}'", context_id=contexts[0])
+        self.assertEqual([r["text"] for r in again.of("result")], ["a"])
+
+    def test_a_cell_is_over_when_it_was_read(self):
+        """Who says so before has its cells taken on, and the server keeps them all."""
+        code = ("import gc, os\nd = next(o for o in gc.get_objects() if type(o).__name__ == 'Driver')\n"
+                "def end():\n  for fd in (1, 2): os.write(fd, b'\\x1b_%s=%04x%s' % (mark, 14, b'{\"type\":\"end\"}'))\n"
+                "mark = d.mark; end()\nhead = b''\n"
+                "while b'\\n' not in head: head += os.read(250, 1)\n"
+                "mark = head.split()[1]; end()\n"
+                "import time\nwhile not os.path.exists('/tmp/go'): time.sleep(0.05)\n"
+                "size = int(head.split()[4]) + 1\nwhile size > 0: size -= len(os.read(250, size))\nend()\n")
+        self.assertTrue(self.run_cell(code).is_whole)
+        cell = Cell(self.box, "#" + "x" * 3000000)
+        held = [Cell(self.box, f"#{i}" + "x" * 3900000) for i in range(3)]
+        self.assertEqual([c.status for c in held], [200, 200, 200])
+        self.expect_refused(Cell(self.box, "#" + "x" * 3900000), 429, "too many cells")
+        self.assertFalse(self.box.run("/bin/sh", "-c", "touch /tmp/go").end.get("exitCode"))
+        for one in (cell, *held):
+            self.assertTrue(one.finish().is_whole)
+
     def test_a_queue_is_bounded(self):
         cells = [Cell(self.box, "import time\ntime.sleep(1000)")]
         cells += [Cell(self.box, "1") for _ in range(63)]

@@ -145,14 +145,6 @@ class Ports(Served):
                     return pid
         raise AssertionError("it has no kernel")
 
-    def memory(self):
-        """Of the server; 0 when it is made with ASan, which keeps what is freed."""
-        with open(f"/proc/{self.server.child()}/exe", "rb") as f:
-            if b"__asan_init" in f.read():
-                return 0
-        with open(f"/proc/{self.server.child()}/status", encoding="utf-8") as f:
-            return int(re.search(r"VmRSS:\s+(\d+)", f.read())[1]) * 1024
-
     def descriptors(self):
         return len(os.listdir(f"/proc/{self.server.child()}/fd"))
 
