@@ -116,10 +116,22 @@ static void open_standard_descriptors(void)
         close(fd);
 }
 
-int main(int argc, char **argv)
+/* A result that did not get where it was to go is none. */
+static int end_output(int status)
 {
-    open_standard_descriptors();
-    signal(SIGCHLD, SIG_DFL);
+    struct sandbox_error e;
+    errno = 0;
+    bool is_lost = fflush(stdout) == EOF || ferror(stdout);
+    if (!is_lost || status == CLI_STATUS_BAD_USE)
+        return status;
+    sandbox_error_set(&e, -EIO, "standard output: %s; the result is incomplete",
+                      errno ? strerror(errno) : "it took not all");
+    cli_say_error(&e);
+    return CLI_STATUS_BAD_USE;
+}
+
+static int run(int argc, char **argv)
+{
     if (argc < 2) {
         print_help(stderr);
         return CLI_STATUS_BAD_USE;
@@ -135,4 +147,11 @@ int main(int argc, char **argv)
         return cli_answer(argc - 2, argv + 2);
     const struct verb *verb = find_verb(word);
     return verb ? verb->run(argc - 2, argv + 2) : unknown_verb(word);
+}
+
+int main(int argc, char **argv)
+{
+    open_standard_descriptors();
+    signal(SIGCHLD, SIG_DFL);
+    return end_output(run(argc, argv));
 }

@@ -491,6 +491,20 @@ class Life(Living):
             self.assertNotEqual(done.returncode, 0)
             self.assertTrue(wait_until(lambda: not self.is_listed()))
 
+    def test_a_result_that_gets_nowhere_is_none(self):
+        self.create()
+        policy = os.path.join(self.folder, "policy.json")
+        with open(policy, "w", encoding="utf-8") as f:
+            f.write('{"version": 1}')
+        for words in (["ps"], ["ps", "-a"], ["ps", "--json"], ["inspect", self.name], ["inspect", "--json", self.name],
+                      ["port", self.name], ["port", "--json", self.name], ["stats", "--no-stream"], ["events", "--no-follow"],
+                      ["policy", "check", policy], ["policy", "explain", policy, "dns:a.test"], ["logs", "--help"],
+                      ["exec", "-d", self.name, "--", "true"], ["exec", self.name, "--", "echo", "x"], ["help"], ["--version"]):
+            with self.subTest(words), open("/dev/full", "wb") as full:
+                done = subprocess.run([GLOVEBOX, *words], stdout=full, stderr=subprocess.PIPE, timeout=LIMIT)
+                self.assertEqual(done.returncode, 125)
+                self.assertRegex(done.stderr, rb"\Aglovebox: [^\n]*: No space left on device; [^\n]+\n\Z")
+
     def test_a_killed_starter_leaves_no_process(self):
         self.create()
         process = self.start_exec("sh", "-c", "echo ready; sleep 60")
