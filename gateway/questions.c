@@ -14,6 +14,8 @@
 struct question {
     uint64_t id;
     bool is_stream;
+    int pid;                               /* of whoever asks */
+    char program[GATEWAY_PROGRAM_MAX + 1]; /* a guest's bytes */
     struct dns_query query;
     char name[POLICY_NAME_MAX_BYTES + 1]; /* canonical */
     char audit[POLICY_REASON_MAX_BYTES];  /* why a policy that only looks would deny it; or "" */
@@ -52,6 +54,8 @@ static struct log_entry entry_of(const struct question *q)
     return (struct log_entry){.event = "dns",
                               .name = q->name[0] ? q->name : q->query.name,
                               .dns_type = type,
+                              .pid = q->pid,
+                              .program = q->program[0] ? q->program : NULL,
                               .would_deny = q->audit[0],
                               .reason = q->audit[0] ? q->audit : NULL,
                               .is_decision = true};
@@ -259,9 +263,11 @@ static void judge(struct question *q)
 void questions_take(const struct gateway_packet *p, const uint8_t *query)
 {
     const size_t size = p->data_size;
-    struct question q = {.id = p->id, .is_stream = p->protocol == IPPROTO_TCP, .size = size};
+    struct question q = {
+        .id = p->id, .is_stream = p->protocol == IPPROTO_TCP, .pid = p->pid, .size = size};
     struct policy_host host;
     const char *why = NULL;
+    memcpy(q.program, p->program, sizeof(p->program));
     memcpy(q.message, query, size);
     int error = dns_query_parse(query, size, &q.query);
     if (error != 0) {

@@ -131,20 +131,23 @@ static int send_request(struct gateway_request *r, struct gateway_message *m)
     return 0;
 }
 
-int gateway_resolve(struct gateway_request *r, uint8_t protocol, const uint8_t *query, size_t size)
-{
-    struct gateway_message m = {.packet = {.type = GATEWAY_RESOLVE, .protocol = protocol}};
-    if (size > GATEWAY_QUERY_MAX)
-        return -EMSGSIZE;
-    m.packet.data_size = (uint16_t)size;
-    memcpy(m.data, query, size);
-    return send_request(r, &m);
-}
-
 static void name_program(struct gateway_packet *p, const struct thread *t)
 {
     if (t)
         memcpy(p->program, t->name, strnlen(t->name, sizeof(p->program)));
+}
+
+int gateway_resolve(struct gateway_request *r, uint8_t protocol, const uint8_t *query, size_t size,
+                    const struct thread *t)
+{
+    struct gateway_message m = {
+        .packet = {.type = GATEWAY_RESOLVE, .protocol = protocol, .pid = t ? t->process->pid : 0}};
+    if (size > GATEWAY_QUERY_MAX)
+        return -EMSGSIZE;
+    name_program(&m.packet, t);
+    m.packet.data_size = (uint16_t)size;
+    memcpy(m.data, query, size);
+    return send_request(r, &m);
 }
 
 int gateway_connect(struct gateway_request *r, uint8_t protocol, const struct inet_endpoint *to,

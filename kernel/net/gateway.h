@@ -44,7 +44,8 @@ bool gateway_has_v6(void);
  * Send a request. 0, then r is linked until it is done; -ENETUNREACH: there is no gateway (any
  * more); -EADDRNOTAVAIL: too many requests are without an answer; -ENOMEM.
  */
-int gateway_resolve(struct gateway_request *r, uint8_t protocol, const uint8_t *query, size_t size);
+int gateway_resolve(struct gateway_request *r, uint8_t protocol, const uint8_t *query, size_t size,
+                    const struct thread *t);
 /* protocol: IPPROTO_TCP or IPPROTO_UDP; t: who wants to, or NULL. */
 int gateway_connect(struct gateway_request *r, uint8_t protocol, const struct inet_endpoint *to,
                     const struct thread *t);

@@ -31,6 +31,13 @@ static void on_answer(struct gateway_request *r, int error, const struct gateway
     free(q);
 }
 
+/* Whose socket it is: a program that has ended since has no name. */
+static const struct thread *find_program(const struct socket *s)
+{
+    struct process *p = process_find(s->owner.pid);
+    return p ? process_leader(p) : NULL;
+}
+
 void resolver_ask(struct socket *s, const struct resolver_ends *ends, const uint8_t *query,
                   size_t size, resolver_give_fn give)
 {
@@ -47,7 +54,8 @@ void resolver_ask(struct socket *s, const struct resolver_ends *ends, const uint
         resolver_fail(q->answer);
         /* Of what is longer than a query can be the beginning is enough, to refuse and log it. */
         uint8_t protocol = s->type == SOCK_STREAM ? IPPROTO_TCP : IPPROTO_UDP;
-        if (gateway_resolve(&q->request, protocol, query, MIN(size, GATEWAY_QUERY_MAX)) == 0)
+        if (gateway_resolve(&q->request, protocol, query, MIN(size, GATEWAY_QUERY_MAX),
+                            find_program(s)) == 0)
             return;
         socket_put(s);
     }

@@ -230,6 +230,7 @@ print(json.dumps([query(to, over) for to in ("8.8.8.8", "{EVIL}") for over in (s
         self.assertEqual(self.python('[ask(b"api", b"good", b"test", kind=k) for k in (28, 16)]'), [0, 0])
         self.assertEqual([(d["type"], d["decision"], d.get("reason")) for d in self.decisions("dns")],
                          [("AAAA", "allow", None), ("TYPE16", "deny", "dns_type")])
+        self.assertEqual({(d["pid"] > 0, d["program"]) for d in self.decisions("dns")}, {(True, "python3")})
         self.assertEqual(self.came_in()["queries"], [])
 
     def test_d_other_types_have_no_records_and_ask_nobody(self):

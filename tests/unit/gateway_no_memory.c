@@ -98,8 +98,8 @@ TEST(nobody_is_called_back_by_what_it_ends)
 {
     struct gateway_request r = {.done = on_done}, given_up = {.done = on_done};
     start();
-    ASSERT_EQ(gateway_resolve(&r, IPPROTO_UDP, (const uint8_t *)"?", 1), 0);
-    ASSERT_EQ(gateway_resolve(&given_up, IPPROTO_UDP, (const uint8_t *)"?", 1), 0);
+    ASSERT_EQ(gateway_resolve(&r, IPPROTO_UDP, (const uint8_t *)"?", 1, NULL), 0);
+    ASSERT_EQ(gateway_resolve(&given_up, IPPROTO_UDP, (const uint8_t *)"?", 1, NULL), 0);
     while (list_is_empty(&kept))
         gateway_close(1, false);
     has_memory = false;
@@ -114,7 +114,7 @@ TEST(nobody_is_called_back_by_what_it_ends)
     EXPECT_EQ(done_error, ENETUNREACH);
     EXPECT_EQ(cut_count, 2);
     has_memory = true;
-    EXPECT_EQ(gateway_resolve(&r, IPPROTO_UDP, (const uint8_t *)"?", 1), -ENETUNREACH);
+    EXPECT_EQ(gateway_resolve(&r, IPPROTO_UDP, (const uint8_t *)"?", 1, NULL), -ENETUNREACH);
     /* And the gateway finds it. */
     struct gateway_message m;
     ssize_t n;
