@@ -34,6 +34,8 @@ const struct limit_row sandbox_limit_rows[LIMIT_COUNT] = {
                           NSEC_PER_MSEC, LONGEST, true},
     [LIMIT_WRITE_BUDGET] = {"write-budget", "write_budget_bytes", "write budget", LIMIT_BYTES, 0, 1,
                             MOST_SIZE, true},
+    [LIMIT_SEND_BUDGET] = {"send-budget", "send_budget_bytes", "send budget", LIMIT_BYTES, 0, 1,
+                           MOST_SIZE, true},
     [LIMIT_OUTPUT] = {"output-limit", "output_limit_bytes", "output limit", LIMIT_BYTES, MIB, 1,
                       256 * MIB, false},
     [LIMIT_SANDBOXES] = {"sandboxes", "sandboxes", "limit of sandboxes at once", LIMIT_NUMBER, 100,
@@ -181,6 +183,7 @@ void sandbox_limits_write(const struct sandbox_limits *l, const struct sandbox_c
         {LIMIT_IDLE, "idle_ns"},
         {LIMIT_CPU_BUDGET, "cpu_budget_ns"},
         {LIMIT_WRITE_BUDGET, "write_budget_bytes"},
+        {LIMIT_SEND_BUDGET, "send_budget_bytes"},
     };
     for (size_t i = 0; i < ARRAY_SIZE(records); i++) {
         buf_printf(b, "%s=%" PRIu64, records[i].key, l->value[records[i].which]);

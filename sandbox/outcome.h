@@ -22,7 +22,7 @@ enum sandbox_cause {
     SANDBOX_IDLE,           /* LIMIT_IDLE */
     SANDBOX_MEMORY,         /* LIMIT_MEMORY: the main program, or the kernel, was killed for it */
     SANDBOX_DISK,           /* the machine's disk was full, where no call could fail */
-    SANDBOX_BUDGET,         /* LIMIT_CPU_BUDGET or LIMIT_WRITE_BUDGET: message */
+    SANDBOX_BUDGET,         /* LIMIT_CPU_BUDGET, LIMIT_WRITE_BUDGET or LIMIT_SEND_BUDGET: message */
     SANDBOX_KILLED,         /* a signal to this process ended it */
     SANDBOX_NOT_STARTED,    /* the program could not be started: message */
     SANDBOX_KERNEL_FAILURE, /* the sandbox's kernel ended unexpectedly: message, report */

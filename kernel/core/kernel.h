@@ -19,7 +19,7 @@ struct kernel_config {
     uint64_t memory_bytes;    /* what programs are told */
     /* No cgroup enforces them: the kernel has to. */
     bool watch_memory, watch_cpu;
-    uint64_t cpu_budget_ns, write_budget_bytes, idle_ns; /* 0: none */
+    uint64_t cpu_budget_ns, write_budget_bytes, send_budget_bytes, idle_ns; /* 0: none */
     uint64_t disk_bytes; /* of the private layer; UINT64_MAX: no limit */
     uint64_t inode_count;
     bool trace;

@@ -56,12 +56,22 @@ static void count_written(uint64_t bytes)
         end_sandbox(CONTROL_BY_WRITE_BUDGET);
 }
 
+/* Where they go to the outside, they have been added by now. */
+static void look_at_sent(void)
+{
+    uint64_t budget = kernel.config.send_budget_bytes;
+    if (budget && traffic.sent_bytes > budget)
+        end_sandbox(CONTROL_BY_SEND_BUDGET);
+}
+
 ssize_t budget_note_written(const struct file *f, ssize_t n)
 {
     bool is_memory =
         f && S_ISCHR(f->inode->mode) && gnu_dev_major(f->inode->rdev) == MEMORY_DEVICES;
     if (n > 0 && !is_memory)
         count_written((uint64_t)n);
+    if (n > 0)
+        look_at_sent();
     return n;
 }
 

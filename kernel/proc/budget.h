@@ -8,6 +8,9 @@
  * Bytes written are what write(2) and its kin took, to whatever but a device of memory (/dev/null),
  * what was sent to sockets, and the pages of files on disk that were changed through shared
  * mappings, when the host has counted them (proc_pid_io(5)).
+ *
+ * Bytes sent are those that left over connections and sockets to the outside, both ways of making
+ * them (core/traffic.h).
  */
 #pragma once
 

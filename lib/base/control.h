@@ -37,6 +37,7 @@
  *   disk_bytes=N  inodes=N          of private files, in memory and in the store
  *   cpu_budget_ns=N                 processor time in all
  *   write_budget_bytes=N            bytes written in all: files, pipes and streams
+ *   send_budget_bytes=N             bytes sent in all over connections and sockets to the outside
  *   idle_ns=N                       how long nothing may happen, see CONTROL_BY_IDLE
  *   rlimit=N:SOFT:HARD              of the main program: N is a RLIMIT_ number of setrlimit(2), the
  *                                   values are numbers, 18446744073709551615 for RLIM_INFINITY
@@ -146,6 +147,7 @@ enum control_reason {
     CONTROL_BY_DISK,         /* SIGBUS: the host's disk had no room for a page of a mapped file */
     CONTROL_BY_CPU_BUDGET,   /* cpu_budget_ns were used up: all is ended */
     CONTROL_BY_WRITE_BUDGET, /* write_budget_bytes, likewise */
+    CONTROL_BY_SEND_BUDGET,  /* send_budget_bytes, likewise */
     CONTROL_BY_IDLE, /* likewise: for idle_ns no byte came in or out of the streams or over a
                         connection from outside, and
                         programs used less than a hundredth of one processor */

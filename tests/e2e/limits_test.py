@@ -9,6 +9,7 @@ import json
 import os
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import unittest
@@ -34,6 +35,20 @@ for i in range(5):
 print("up", flush=True)
 time.sleep(1000)
 """
+SENT_AT_ONCE = 50000
+SENDING = f"""
+import socket
+s, _ = socket.create_server(("127.0.0.1", 8000)).accept()
+while True:
+    s.sendall(bytes({SENT_AT_ONCE}))
+"""
+
+
+def receive(s):
+    try:
+        return s.recv(1 << 16)
+    except ConnectionResetError:
+        return b""
 
 
 def as_user():
@@ -219,6 +234,24 @@ class Rows:
         self.expect_cause(result, "budget", 137, "write budget of 1 MiB reached")
         self.assertGreater(result["written_bytes"], 1 << 20)
         self.assertLess(result["written_bytes"], 2 << 20)
+
+    def test_bytes_sent_in_all(self):
+        process = self.begin("--json", "--send-budget", "1M", "-p", "0:8000", "--", "python3", "-c", SENDING)
+        ports = {}
+
+        def is_there():
+            done = self.glovebox("port", "--json", self.name)
+            ports.update(json.loads(done.stdout) if done.returncode == 0 else {})
+            return ports.get("listening")
+        self.assertTrue(wait_until(is_there), ports)
+        with socket.create_connection(("127.0.0.1", ports["published"][0]["port"]), LIMIT) as s:
+            received = sum(map(len, iter(lambda: receive(s), b"")))
+        result = json.loads(process.communicate(timeout=LIMIT)[0])
+        self.expect_cause(result, "budget", 137, "send budget of 1 MiB reached")
+        self.assertTrue(result["message"].endswith("raise it with --send-budget"), result["message"])
+        self.assertGreater(result["written_bytes"], 1 << 20)
+        self.assertLessEqual(received, (1 << 20) + SENT_AT_ONCE)
+        self.expect_nothing_left()
 
     def test_idle_time(self):
         result, reached = self.run_for_a_while("--idle-timeout", "--", "sh", "-c", "echo out; sleep 1000")

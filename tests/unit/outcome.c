@@ -13,6 +13,7 @@ static struct sandbox_outcome limited(void)
     o.limits.value[LIMIT_MEMORY] = 256 << 20;
     o.limits.value[LIMIT_CPU_BUDGET] = 90 * NSEC_PER_SEC;
     o.limits.value[LIMIT_WRITE_BUDGET] = 1 << 20;
+    o.limits.value[LIMIT_SEND_BUDGET] = 2 << 20;
     o.limits.value[LIMIT_IDLE] = 5 * NSEC_PER_SEC;
     o.limits.value[LIMIT_TIMEOUT] = NSEC_PER_SEC;
     o.limits.value[LIMIT_LIFETIME] = 3600 * NSEC_PER_SEC;
@@ -65,6 +66,10 @@ TEST(causes_of_the_main_program)
          SANDBOX_BUDGET,
          137,
          "write budget of 1 MiB reached"},
+        {{SIGKILL, CONTROL_BY_SEND_BUDGET, false, false},
+         SANDBOX_BUDGET,
+         137,
+         "send budget of 2 MiB reached"},
         {{SIGKILL, CONTROL_BY_IDLE, false, false},
          SANDBOX_IDLE,
          124,
