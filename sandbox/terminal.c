@@ -1,9 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sandbox/terminal.h"
 
+#include <poll.h>
 #include <signal.h>
 #include <sys/ioctl.h>
 #include <termios.h>
+
+/* So long nothing may come before all has come, and so often something may. */
+#define QUIET_MS    20
+#define DROP_ROUNDS 50
 
 static struct termios saved;
 static volatile sig_atomic_t raw_fd = -1;
@@ -21,6 +26,24 @@ bool terminal_is_raw(void)
     return raw_fd >= 0;
 }
 
+bool terminal_is_in_background(int fd)
+{
+    pid_t foreground = tcgetpgrp(fd);
+    return foreground >= 0 && foreground != getpgrp();
+}
+
+/*
+ * What was typed for the sandbox's program, and what the terminal answers to its escape sequences,
+ * is not for the shell that reads next. The answers to the last ones may be on their way.
+ */
+static void drop_input(int fd)
+{
+    struct pollfd p = {.fd = fd, .events = POLLIN};
+    for (int i = 0; i < DROP_ROUNDS && tcflush(fd, TCIFLUSH) == 0; i++)
+        if (poll(&p, 1, QUIET_MS) <= 0 || p.revents != POLLIN)
+            break;
+}
+
 /* From here tcsetattr(3) could stop us with SIGTTOU when we are in the background: restore anyway.
  */
 void terminal_restore(void)
@@ -33,6 +56,8 @@ void terminal_restore(void)
         sigemptyset(&ttou);
         sigaddset(&ttou, SIGTTOU);
         sigprocmask(SIG_BLOCK, &ttou, &before);
+        if (!terminal_is_in_background(fd))
+            drop_input(fd);
         tcsetattr(fd, TCSANOW, &saved);
         sigprocmask(SIG_SETMASK, &before, NULL);
     }
@@ -76,10 +101,4 @@ int terminal_enter_raw(int fd)
         return -errno;
     raw_fd = fd;
     return 0;
-}
-
-bool terminal_is_in_background(int fd)
-{
-    pid_t foreground = tcgetpgrp(fd);
-    return foreground >= 0 && foreground != getpgrp();
 }

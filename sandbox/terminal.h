@@ -19,7 +19,10 @@ int terminal_enter_raw(int fd);
 
 bool terminal_is_raw(void);
 
-/* Puts it back; does nothing when it isn't raw. May be called from a signal handler. */
+/*
+ * Puts it back, without what was typed, or answered by the terminal, while it was raw; does nothing
+ * when it isn't. May be called from a signal handler.
+ */
 void terminal_restore(void);
 
 /* A job that reads from its terminal now would be stopped, even if its program never reads. */

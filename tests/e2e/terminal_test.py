@@ -46,6 +46,26 @@ class Terminals(Tty):
         self.assertEqual(t.attributes(), before)
         self.assertEqual(t.output.count(b"word"), 2)
 
+    def test_what_was_typed_for_the_program_is_not_for_the_shell(self):
+        """Nor are the answers that its escape sequences make a terminal give, which look like typing."""
+        t = self.open("-t", "--mount", f"{self.folder}:/m:rw", "--", "sh", "-c",
+                      "stty raw -echo; echo ready; while [ ! -e /m/go ]; do sleep 0.05; done")
+        t.expect(b"ready")
+        os.set_blocking(t.master, False)
+        typed, refused = 0, 0
+        while refused < 20:  # until nobody takes any more
+            try:
+                typed += os.write(t.master, b"echo typed\n" * 100)
+                refused = 0
+            except BlockingIOError:
+                refused += 1
+                time.sleep(0.01)
+        self.path("go", "")
+        self.assertEqual(os.waitstatus_to_exitcode(t.wait()), 0)
+        self.assertGreater(typed, 8192)
+        os.set_blocking(t.slave, False)
+        self.assertRaises(BlockingIOError, os.read, t.slave, 1)
+
     def test_terminal_comes_back_after_signals(self):
         for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGSEGV, signal.SIGABRT):
             t = self.open("-it", "--", "sh", "-c", "echo ready; sleep 1000")
