@@ -391,6 +391,58 @@ ssize_t glovebox_files_write(struct glovebox_files *f, const void *data, size_t 
                              int64_t offset, struct glovebox_error *e);
 int glovebox_files_commit(struct glovebox_files *f, struct glovebox_error *e);
 
+/*
+ * Watching: from now on what happens to a file, or in a directory (with `recursive` also further
+ * down, in directories that are made later, too) is kept until glovebox_files_changes() asks for
+ * it. Any other call ends that, so that a connection of its own is best. -ENOENT: it is not there.
+ */
+int glovebox_files_watch(struct glovebox_files *f, const char *path, int recursive,
+                         struct glovebox_error *e);
+
+enum glovebox_change_type {
+    GLOVEBOX_CREATED = 1,
+    GLOVEBOX_WRITTEN,
+    GLOVEBOX_REMOVED,
+    GLOVEBOX_RENAMED,    /* away from this name; at the new one, if that is watched, CREATED */
+    GLOVEBOX_ATTRIBUTES, /* its mode, owner or times */
+    GLOVEBOX_LOST,       /* more than is kept: look at it anew */
+};
+struct glovebox_change {
+    int type;
+    const char *name; /* from the watched directory on; "." for that itself */
+};
+
+/* Waits for one at least: *ret_count at *ret, borrowed until the next call with f. -EAGAIN as
+ * above. */
+int glovebox_files_changes(struct glovebox_files *f, const struct glovebox_change **ret,
+                           size_t *ret_count, struct glovebox_error *e);
+
+/* ---- ports in it ---- */
+
+/* Ways to the ports on which programs of a running sandbox listen. Its connections end with it. */
+struct glovebox_ports;
+int glovebox_ports_open(const char *sandbox, struct glovebox_ports **ret, struct glovebox_error *e);
+void glovebox_ports_close(struct glovebox_ports *p);
+
+struct glovebox_listener {
+    const char *address; /* "127.0.0.1", "::" */
+    const char *program; /* its name, which it chose; "" when it has ended */
+    int64_t pid, uid;    /* of who made the socket, in the sandbox */
+    uint16_t port;
+};
+
+/* *ret_count listeners at *ret, borrowed until the next call with p. -ETIMEDOUT: no answer. */
+int glovebox_ports_list(struct glovebox_ports *p, int timeout_ms,
+                        const struct glovebox_listener **ret, size_t *ret_count,
+                        struct glovebox_error *e);
+
+/*
+ * Connects: a stream socket, which does not block and is the caller's to close. timeout_ms: at most
+ * a minute, for a program that is slow to accept; -1 is 10 s. -ECONNREFUSED: nothing listens there.
+ */
+int glovebox_ports_connect(struct glovebox_ports *p, uint16_t port, int timeout_ms,
+                           struct glovebox_error *e);
+
 #ifdef __cplusplus
 }
 #endif

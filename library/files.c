@@ -13,6 +13,7 @@
 
 #define ENTRIES_MAX     100000
 #define ASKED_MAX_BYTES 16384 /* more than can be asked */
+#define CHANGES_MAX     (FILES_ANSWER_MAX_BYTES / sizeof(struct files_event)) /* of one answer */
 
 _Static_assert(GLOVEBOX_READ_MAX == FILES_MEMORY_MAX_BYTES, "one piece, one question");
 
@@ -24,6 +25,8 @@ struct glovebox_files {
     struct files_info info; /* of the last stat */
     struct files_listing *listing;
     struct glovebox_file *listed;
+    struct glovebox_change *changes; /* CHANGES_MAX, or NULL */
+    struct buf names;                /* of them */
     char sandbox[GLOVEBOX_NAME_SIZE];
 };
 
@@ -45,6 +48,7 @@ _public_ int glovebox_files_open(const char *sandbox, const char *user, struct g
     }
     f->timeout_ms = -1;
     f->asked = BUF_INIT(ASKED_MAX_BYTES);
+    f->names = BUF_INIT(2 * FILES_ANSWER_MAX_BYTES);
     snprintf(f->sandbox, sizeof(f->sandbox), "%s", sandbox);
     *ret = f;
     return 0;
@@ -65,6 +69,8 @@ _public_ void glovebox_files_close(struct glovebox_files *f)
     forget_list(f);
     files_disconnect(&f->connection);
     buf_done(&f->asked);
+    buf_done(&f->names);
+    free(f->changes);
     free(f->user);
     free(f);
 }
@@ -348,4 +354,52 @@ _public_ int glovebox_files_commit(struct glovebox_files *f, struct glovebox_err
 {
     struct files_call call = {.question = {.type = FILES_COMMIT}};
     return ask_only(f, &call, e);
+}
+
+/* ---- watching ---- */
+
+_public_ int glovebox_files_watch(struct glovebox_files *f, const char *path, int recursive,
+                                  struct glovebox_error *e)
+{
+    struct files_call call = {
+        .path = path, .question = {.type = FILES_WATCH, .flags = recursive ? FILES_RECURSIVE : 0}};
+    return ask_only(f, &call, e);
+}
+
+/* How many there are; or negative errno. Names first move with their buffer, then stay. */
+static ssize_t take_changes(struct glovebox_files *f, struct files_records records)
+{
+    struct files_change change;
+    size_t count = 0;
+    int r;
+    buf_reset(&f->names);
+    while ((r = files_read_change(&records, &change)) == 1 && count < CHANGES_MAX) {
+        f->changes[count++].type = (int)change.type;
+        buf_append(&f->names, change.name, strlen(change.name) + 1);
+    }
+    if (r < 0 || f->names.failed)
+        return r < 0 ? r : -ENOMEM;
+    const char *name = f->names.data;
+    for (size_t i = 0; i < count; i++, name += strlen(name) + 1)
+        f->changes[i].name = name;
+    return (ssize_t)count;
+}
+
+_public_ int glovebox_files_changes(struct glovebox_files *f, const struct glovebox_change **ret,
+                                    size_t *ret_count, struct glovebox_error *e)
+{
+    struct files_call call = {.question = {.type = FILES_EVENTS}};
+    struct files_result result;
+    if (!f->changes && !(f->changes = calloc(CHANGES_MAX, sizeof(*f->changes))))
+        return library_fail_with(e, -ENOMEM, "%s: out of memory; free some and try again",
+                                 f->sandbox);
+    int r = ask(f, &call, NULL, &result, e);
+    if (r < 0)
+        return r;
+    ssize_t count = take_changes(f, result.records);
+    if (count < 0)
+        return fail_connection(f, (int)count, e);
+    *ret = f->changes;
+    *ret_count = (size_t)count;
+    return 0;
 }

@@ -10,6 +10,7 @@ import re
 import signal
 import select
 import shutil
+import socket
 import subprocess
 import sys
 import threading
@@ -53,6 +54,14 @@ class Event(c.Structure):
 
     def bytes(self):
         return c.string_at(self.data, self.size)
+
+
+class Change(c.Structure):
+    _fields_ = [("type", c.c_int), ("name", c.c_char_p)]
+
+
+class Listener(c.Structure):
+    _fields_ = [("address", c.c_char_p), ("program", c.c_char_p), ("pid", c.c_int64), ("uid", c.c_int64), ("port", c.c_uint16)]
 
 
 class File(c.Structure):
@@ -708,6 +717,37 @@ class Files(Api):
         self.assertEqual(self.list(f, b"/tmp", 1), [])
         self.refused(errno.EBADF, "Bad file", "files_commit", f)
 
+    def changes(self, f):
+        found, count = c.POINTER(Change)(), c.c_size_t()
+        self.call("files_changes", f, c.byref(found), c.byref(count))
+        self.assertGreater(count.value, 0)
+        return [(found[i].type, found[i].name) for i in range(count.value)]
+
+    def test_what_happens_is_told(self):
+        name = self.create()
+        self.run_in(name, "mkdir", "/tmp/w", "/tmp/w/deep")
+        f, flat = self.open(name), self.open(name)
+        self.refused(errno.ENOENT, "/tmp/nosuch: ", "files_watch", f, b"/tmp/nosuch", 0)
+        self.call("files_watch", f, b"/tmp/w", 1)
+        self.call("files_watch", flat, b"/tmp/w", 0)
+        self.lib.glovebox_files_set_timeout(f, 0)
+        self.refused(errno.EAGAIN, "no answer yet", "files_changes", f, c.byref(c.POINTER(Change)()), c.byref(c.c_size_t()))
+        self.refused(errno.EBUSY, "another call", "files_stat", f, b"/", c.byref(File()))
+        self.lib.glovebox_files_set_timeout(f, -1)
+        self.run_in(name, "sh", "-c", "echo x > /tmp/w/deep/a; mkdir /tmp/w/new; sleep 0; echo y > /tmp/w/new/b; chmod 600 /tmp/w/deep/a; "
+                                      "mv /tmp/w/deep/a /tmp/w/c; rm /tmp/w/c")
+        seen = []
+        while (3, b"c") not in seen:
+            seen += self.changes(f)
+        for change in ((1, b"deep/a"), (2, b"deep/a"), (1, b"new"), (5, b"deep/a"), (4, b"deep/a"), (1, b"c")):
+            self.assertIn(change, seen)
+        above = []
+        while (3, b"c") not in above:
+            above += self.changes(flat)
+        self.assertNotIn(b"deep/a", [n for _, n in above])
+        self.call("files_stat", f, b"/tmp/w", c.byref(File()))
+        self.refused(errno.EBADF, "; ", "files_changes", f, c.byref(c.POINTER(Change)()), c.byref(c.c_size_t()))
+
     def test_sandbox_has_ended(self):
         name = self.create()
         f = self.open(name)
@@ -721,6 +761,44 @@ class Files(Api):
             return False
         except OSError as e:
             return e.errno == errno.ECONNRESET
+
+
+class Ports(Api):
+    SERVER = ("import socket, sys; s = socket.create_server(('127.0.0.1', 8000)); print('ready', flush=True)\n"
+              "while True:\n c, _ = s.accept(); c.sendall(c.recv(100).upper()); c.close()")
+
+    def listeners(self, p):
+        found, count = c.POINTER(Listener)(), c.c_size_t()
+        self.call("ports_list", p, 10000, c.byref(found), c.byref(count))
+        return [(found[i].address, found[i].port, found[i].uid, found[i].program) for i in range(count.value)]
+
+    def test_connections(self):
+        name = self.create()
+        p = self.object("ports_open", name, free="ports_close")
+        self.assertEqual(self.listeners(p), [])
+        self.refused(errno.ECONNREFUSED, "nothing listens there; ", "ports_connect", p, 8000, 1000)
+        program = self.exec(name, "python3", "-c", self.SERVER)
+        self.assertEqual((self.next(program).type, self.next(program).bytes()), (STARTED, b"ready\n"))
+        self.assertEqual(self.listeners(p), [(b"127.0.0.1", 8000, 1000, b"python3")])
+        for _ in range(3):
+            with socket.socket(fileno=self.call("ports_connect", p, 8000, -1)) as s:
+                s.settimeout(LIMIT)
+                s.sendall(b"hello")
+                self.assertEqual(s.recv(100), b"HELLO")
+                self.assertEqual(s.recv(100), b"")
+        self.refused(errno.EINVAL, "Invalid argument; ", "ports_connect", p, 0, 1000)
+        self.call("kill", name)
+        self.assertTrue(wait_until(lambda: self.ended(p)))
+
+    def ended(self, p):
+        try:
+            self.listeners(p)
+            return False
+        except OSError as e:
+            return e.errno in (errno.ECONNRESET, errno.EPIPE)
+
+    def test_a_sandbox_that_is_none(self):
+        self.refused(errno.ENOENT, "; ", "ports_open", b"nosuch", c.byref(c.c_void_p()))
 
 
 if __name__ == "__main__":
