@@ -43,14 +43,12 @@ static uint64_t number_of(const char *text, const char *key)
 
 static void read_counters(const struct process *p, struct space_memory *m)
 {
-    char text[4096];
-    ssize_t r = read_of(p, "status", text, sizeof(text));
+    const char *text = "";
+    int r = usage_read_status(process_living_host_tid(p), &text);
     m->generation = generation;
     /* What can't be read is no less than it was; of one that is gone nothing is left. */
     if (r < 0 && r != -ENOENT && r != -ESRCH)
         return;
-    if (r < 0)
-        text[0] = '\0';
     m->resident_bytes = number_of(text, "\nRssAnon:") + number_of(text, "\nVmSwap:");
     m->shared_bytes = number_of(text, "\nRssShmem:");
     m->file_bytes = number_of(text, "\nRssFile:");

@@ -15,6 +15,7 @@
 #include "kernel/proc/space.h"
 #include "kernel/proc/throttle.h"
 #include "kernel/proc/timers.h"
+#include "kernel/proc/usage.h"
 
 #include <dirent.h>
 #include <sched.h>
@@ -289,17 +290,16 @@ static int parse_field(const char *text, const char *key, bool last, pid_t *ret)
 /* The ids of a task from the host: NSpid's last number is its tid in the sandbox. */
 static int read_task_ids(pid_t host_tid, struct task_ids *ret)
 {
-    char name[32], text[2048];
+    const char *text;
     struct task_ids ids = {.host_tid = host_tid};
-    snprintf(name, sizeof(name), "%d/status", host_tid);
-    ssize_t n = host->read_proc(name, text, sizeof(text));
-    if (n < 0)
-        return (int)n;
+    int r = usage_read_status(host_tid, &text);
+    if (r < 0)
+        return r;
     /* One that has ended stays visible for a moment after its pidfd has told: it is no newcomer. */
     const char *state = strstr(text, "\nState:\t");
     if (!state || strchr("ZX", state[8]))
         return -ESRCH;
-    int r = parse_field(text, "\nTgid:", false, &ids.host_tgid);
+    r = parse_field(text, "\nTgid:", false, &ids.host_tgid);
     if (r == 0)
         r = parse_field(text, "\nPPid:", false, &ids.host_ppid);
     if (r == 0)

@@ -87,6 +87,18 @@ struct timeval usage_timeval(int64_t ns)
     return (struct timeval){ns / NSEC_PER_SEC, ns % NSEC_PER_SEC / NSEC_PER_USEC};
 }
 
+int usage_read_status(pid_t host_tid, const char **ret)
+{
+    static char text[USAGE_STATUS_MAX_BYTES];
+    char name[64];
+    snprintf(name, sizeof(name), "%d/status", host_tid);
+    ssize_t n = host->read_proc(name, text, sizeof(text));
+    if (n < 0)
+        return (int)n;
+    *ret = text;
+    return 0;
+}
+
 /* The number in the line of /proc/PID/status that begins with key; 0 when there is none. */
 long usage_status_number(const char *text, const char *key)
 {
@@ -94,16 +106,15 @@ long usage_status_number(const char *text, const char *key)
     return at ? strtol(at + strlen(key), NULL, 10) : 0;
 }
 
-static int fill(const char *stat_name, const char *status_name, struct rusage *ret)
+static int fill(const char *stat_name, pid_t host_tid, struct rusage *ret)
 {
     struct stat_fields f;
-    char status[4096];
+    const char *status = "";
     struct rusage u;
     int r = read_stat(stat_name, &f);
     if (r < 0)
         return r;
-    if (host->read_proc(status_name, status, sizeof(status)) < 0)
-        status[0] = '\0';
+    usage_read_status(host_tid, &status);
     memset(&u, 0, sizeof(u));
     u.ru_utime = usage_timeval(ticks_ns(f.field[STAT_UTIME]));
     u.ru_stime = usage_timeval(ticks_ns(f.field[STAT_STIME]));
@@ -118,22 +129,20 @@ static int fill(const char *stat_name, const char *status_name, struct rusage *r
 
 int process_usage(const struct process *p, struct rusage *ret)
 {
-    char stat_name[64], status_name[64];
+    char stat_name[64];
     if (p->state == PROCESS_ZOMBIE) {
         *ret = p->usage;
         return 0;
     }
     process_name(p, "stat", stat_name);
-    process_name(p, "status", status_name);
-    return fill(stat_name, status_name, ret);
+    return fill(stat_name, p->host_pid, ret);
 }
 
 int thread_usage(const struct thread *t, struct rusage *ret)
 {
-    char stat_name[64], status_name[64];
+    char stat_name[64];
     thread_name(t, "stat", stat_name);
-    thread_name(t, "status", status_name);
-    return fill(stat_name, status_name, ret);
+    return fill(stat_name, t->host_tid, ret);
 }
 
 uint64_t process_page_faults(const struct process *p)

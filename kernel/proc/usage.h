@@ -9,6 +9,15 @@
 
 struct timeval usage_timeval(int64_t ns);
 
+/* A status has a line of groups, up to NGROUPS_MAX of them, before the lines that count. */
+#define USAGE_STATUS_MAX_BYTES (1u << 20)
+
+/*
+ * The whole text of /proc/TID/status on the host. The groups in it are those of whoever has started
+ * the sandbox. Borrowed until the next call of this. 0 or -errno.
+ */
+int usage_read_status(pid_t host_tid, const char **ret);
+
 /* The number behind a key such as "\nVmHWM:" in the text of a file of /proc; 0 when it isn't there.
  */
 long usage_status_number(const char *text, const char *key);

@@ -77,6 +77,26 @@ class Status(Case):
         self.expect(run("printf", "<%s>", "", "a b", "*"), 0, b"<><a b><*>")
 
 
+class ManyGroups(Case):
+    """What the host says of a task has its starter's groups in front of all that counts."""
+
+    PROGRAM = """
+import threading
+t = threading.Thread(target=print, args=("a thread",))
+t.start()
+t.join()
+lines = dict(line.split(":") for line in open("/proc/self/status"))
+print(int(lines["VmRSS"].split()[0]) > 1000)
+"""
+
+    def test_of_the_starter_change_nothing(self):
+        if os.geteuid() != 0:
+            self.skipTest("only root can be in many groups")
+        for count in (350, 700, 20000):
+            done = run("python3", "-c", self.PROGRAM, extra_groups=range(10**9, 10**9 + count))
+            self.expect(done, 0, b"a thread\nTrue\n", b"")
+
+
 class Streams(Case):
     def test_stay_apart(self):
         done = run("--", "sh", "-c", "echo out; echo err >&2; echo out2; echo err2 >&2")

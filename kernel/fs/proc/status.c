@@ -6,12 +6,12 @@
 
 #include "kernel/core/kernel.h"
 #include "kernel/fs/tty/pair.h"
+#include "kernel/proc/usage.h"
 
 #include <stdio.h>
 
-#define FLAGS_RANDOMIZED      0x00400000u /* PF_RANDOMIZE */
-#define HOST_STATUS_MAX_BYTES 65536
-#define FLAGS_NOT_EXECUTED    0x00000040u /* PF_FORKNOEXEC */
+#define FLAGS_RANDOMIZED   0x00400000u /* PF_RANDOMIZE */
+#define FLAGS_NOT_EXECUTED 0x00000040u /* PF_FORKNOEXEC */
 
 static pid_t parent_pid(const struct process *p)
 {
@@ -241,7 +241,7 @@ int proc_show_status(const struct pseudo_node *n, struct buf *b)
     if (!p)
         return -ESRCH;
     process_settle_embryo(p); /* a thread that has not shown up yet counts */
-    ssize_t size = proc_read_host(n, "status", HOST_STATUS_MAX_BYTES, &text);
+    ssize_t size = proc_read_host(n, "status", USAGE_STATUS_MAX_BYTES, &text);
     if (size < 0 && p->state != PROCESS_ZOMBIE)
         return (int)size;
     struct host_status h = {size < 0 ? "" : text, size < 0 ? 0 : (size_t)size};
