@@ -163,6 +163,12 @@ static void interrupt_call(struct thread *t, sigmask_t set)
         call_interrupt(t->call, first != NULL, first && (first->flags & SA_RESTART));
 }
 
+/* It runs, or sleeps in the host: a kick would end the sleep with EINTR. */
+static bool is_left_to_host(const struct thread *t)
+{
+    return !t->call && !t->signals.kicked;
+}
+
 void signal_kick(struct thread *t)
 {
     struct process *p = t->process;
@@ -177,7 +183,7 @@ void signal_kick(struct thread *t)
     }
     if (p->group_stopped ? !p->stop_settled : set & SIGMASK_STOP)
         signal_stop_watch();
-    if (!can_be_kicked(t))
+    if (!can_be_kicked(t) || (is_left_to_host(t) && signal_stop_on_host(t)))
         return;
     if (!t->signals.kicked && host->signal_thread(p->host_pid, t->host_tid, SIGNAL_KICK) < 0)
         return;

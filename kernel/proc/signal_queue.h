@@ -76,6 +76,11 @@ bool signal_is_ignored(const struct process *p, int sig);
 void signal_stop_begin(struct process *p, const struct thread *asker, int sig);
 /* Tells the parent once every thread of a stopping process is held. */
 void signal_stop_settle(struct process *p);
+/*
+ * t is in no call: begins the stop that is next for it, if one is, and has the host make it. False:
+ * there is none, or the host can't; t is to be kicked.
+ */
+bool signal_stop_on_host(struct thread *t);
 /* A thread was kicked that is to stop: looks whether it does. */
 void signal_stop_watch(void);
 /* SIGCONT. */

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Stops of job control. Each thread is kicked, asks what is due, and gets no answer until SIGCONT:
- * see signal_deliver.c.
+ * Stops of job control. A thread that is in a call is kicked, asks what is due, and gets no answer
+ * until SIGCONT: see signal_deliver.c. If there is one that is not, it may sleep in the host, and
+ * would not sleep on after our handler; then the host stops the process too, and that is all that
+ * the stop waits for. What threads call before it takes effect is answered, and kicked if it has
+ * to wait.
  *
  * A program can see to it that none of its threads asks: block the kick on the host, by changing a
  * signal frame between the kernel's look at it and the host's rt_sigreturn; write over the stub;
@@ -77,19 +80,44 @@ static bool is_due(const struct process *p)
     return false;
 }
 
-static void stop_on_host(struct process *p)
+static bool stop_on_host(struct process *p)
 {
-    struct thread *t;
-    siginfo_t info;
-    list_for_each(t, &p->threads, process_link)
-    {
-        if (!p->group_stopped && signal_take(t, stops_due(t), &info))
-            signal_stop_begin(p, NULL, info.si_signo);
-    }
-    if (!p->group_stopped || !process_stop_on_host(p))
-        return;
+    if (!process_stop_on_host(p))
+        return false;
     p->host_stopped = true;
     signal_stop_settle(p);
+    return true;
+}
+
+static void begin_if_due(struct thread *t)
+{
+    siginfo_t info;
+    if (signal_take(t, stops_due(t), &info))
+        signal_stop_begin(t->process, NULL, info.si_signo);
+}
+
+bool signal_stop_on_host(struct thread *t)
+{
+    struct process *p = t->process;
+    if (p->group_stopped)
+        return stop_on_host(p);
+    sigmask_t due = stops_due(t);
+    if (!due || signal_first(signal_deliverable(t)) != signal_first(due))
+        return false;
+    begin_if_due(t);
+    return p->group_stopped || !signal_deliverable(t); /* a discarded one is nothing to ask for */
+}
+
+static void stop_late(struct process *p)
+{
+    struct thread *t;
+    list_for_each(t, &p->threads, process_link)
+    {
+        if (!p->group_stopped)
+            begin_if_due(t);
+    }
+    if (p->group_stopped)
+        stop_on_host(p);
 }
 
 /* Whoever is late at two looks one after the other has had time. */
@@ -102,7 +130,7 @@ static void on_look(struct timer *timer)
         bool was_late = p->stop_is_late;
         p->stop_is_late = is_due(p);
         if (was_late && p->stop_is_late)
-            stop_on_host(p);
+            stop_late(p);
         any |= is_due(p);
     }
     if (any)

@@ -3,6 +3,7 @@
 #include "tests/harness/harness.h"
 
 #include <fcntl.h>
+#include <linux/futex.h>
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
@@ -457,20 +458,104 @@ TEST(read_goes_on_after_a_stop)
     EXPECT_EQ(wait_for(pid, 0), 0);
 }
 
-TEST(sleep_goes_on_after_a_stop)
+/* What a process does that sleeps: 0 when its sleep was not cut short. */
+static int sleep_relative(void)
 {
-    if (harness_is_inside())
-        SKIP("in a sandbox a stop ends a sleep with EINTR");
+    struct timespec t = {0, 300000000};
+    return nanosleep(&t, NULL);
+}
+
+static int sleep_absolute(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    t.tv_sec++;
+    return clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &t, NULL);
+}
+
+static int sleep_on_a_futex(void)
+{
+    struct timespec t = {0, 300000000};
+    int word = 0;
+    long r = syscall(SYS_futex, &word, FUTEX_WAIT, 0, &t, NULL, 0);
+    return r == -1 && errno == ETIMEDOUT ? 0 : 1;
+}
+
+static void wait_until_asleep(pid_t pid)
+{
+    char path[64], state = 0;
+    snprintf(path, sizeof(path), "/proc/%d/stat", pid);
+    while (state != 'S') {
+        FILE *f = fopen(path, "r");
+        ASSERT_TRUE(f != NULL);
+        ASSERT_EQ(fscanf(f, "%*d (%*[^)]) %c", &state), 1);
+        fclose(f);
+    }
+}
+
+static void expect_sleep_to_go_on(int (*sleeps)(void), int sig)
+{
     pid_t pid = fork();
     if (pid == 0) {
-        struct timespec t = {0, 200000000};
-        _exit(nanosleep(&t, NULL) == 0 ? 0 : 1);
+        setpgid(0, 0);
+        _exit(sleeps());
     }
-    usleep(20000);
+    setpgid(pid, pid);
+    wait_until_asleep(pid);
+    for (int i = 0; i < 3; i++) {
+        kill(pid, sig);
+        int status = wait_for(pid, WUNTRACED);
+        if (!WIFSTOPPED(status)) {
+            EXPECT_EQ(status, 0); /* it slept out before */
+            return;
+        }
+        EXPECT_EQ(WSTOPSIG(status), sig);
+        kill(pid, SIGCONT);
+    }
+    EXPECT_EQ(wait_for(pid, 0), 0);
+}
+
+TEST(sleep_goes_on_after_a_stop)
+{
+    expect_sleep_to_go_on(sleep_relative, SIGSTOP);
+    expect_sleep_to_go_on(sleep_relative, SIGTSTP);
+    expect_sleep_to_go_on(sleep_absolute, SIGSTOP);
+    expect_sleep_to_go_on(sleep_on_a_futex, SIGSTOP);
+}
+
+/* One sleeps in the host's kernel, the other waits in a call. */
+static void *read_and_tell(void *arg)
+{
+    int *fds = arg;
+    char byte;
+    if (read(fds[0], &byte, 1) != 1 || write(fds[1], &byte, 1) != 1)
+        _exit(1);
+    return NULL;
+}
+
+TEST(stopped_threads_of_both_kinds_do_nothing)
+{
+    int in[2], out[2];
+    char byte = 'x';
+    ASSERT_EQ(pipe(in), 0);
+    ASSERT_EQ(pipe2(out, O_NONBLOCK), 0);
+    pid_t pid = fork();
+    if (pid == 0) {
+        int ends[2] = {in[0], out[1]};
+        pthread_t reader;
+        if (pthread_create(&reader, NULL, read_and_tell, ends) != 0)
+            _exit(2);
+        _exit(sleep_relative() == 0 && pthread_join(reader, NULL) == 0 ? 0 : 1);
+    }
+    wait_until_asleep(pid);
     kill(pid, SIGSTOP);
-    wait_for(pid, WUNTRACED);
+    ASSERT_TRUE(WIFSTOPPED(wait_for(pid, WUNTRACED)));
+    ASSERT_EQ(write(in[1], &byte, 1), 1);
+    usleep(100000);
+    EXPECT_ERRNO(read(out[0], &byte, 1), EAGAIN);
     kill(pid, SIGCONT);
     EXPECT_EQ(wait_for(pid, 0), 0);
+    EXPECT_EQ(read(out[0], &byte, 1), 1);
 }
 
 /* ---- stop signals of terminals ---- */
