@@ -4,6 +4,7 @@
 #include "kernel/core/kernel.h"
 #include "kernel/event/anon.h"
 #include "kernel/fs/fdtable.h"
+#include "lib/base/buf.h"
 #include "lib/base/map.h"
 
 #define ITEM_INLINE_WAITS 2
@@ -390,11 +391,22 @@ static void epoll_file_release(struct file *f)
     free(ep);
 }
 
+static void epoll_file_describe(struct file *f, struct buf *b)
+{
+    const struct epoll *ep = f->private;
+    const struct item *item;
+    list_for_each(item, &ep->all, all_link) buf_printf(
+        b, "tfd: %8d events: %8x data: %16llx  pos:%lld ino:%lx sdev:%x\n", item->fd,
+        item->event.events, (unsigned long long)item->event.data.u64, (long long)item->file->pos,
+        item->file->inode->ino, (unsigned)item->file->inode->super->dev);
+}
+
 static const struct file_ops epoll_ops = {
     .release = epoll_file_release,
     .lseek = anon_lseek,
     .stream = true,
     .poll = epoll_file_poll,
+    .describe = epoll_file_describe,
 };
 
 int epoll_create_file(struct file **ret)

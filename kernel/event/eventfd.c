@@ -2,6 +2,7 @@
 #include "kernel/event/eventfd.h"
 
 #include "kernel/event/anon.h"
+#include "lib/base/buf.h"
 
 #include <sys/eventfd.h>
 
@@ -62,6 +63,13 @@ static void eventfd_file_release(struct file *f)
     free(f->private);
 }
 
+static void eventfd_file_describe(struct file *f, struct buf *b)
+{
+    const struct eventfd *e = f->private;
+    buf_printf(b, "eventfd-count: %16llx\neventfd-id: %llu\neventfd-semaphore: %d\n",
+               (unsigned long long)e->count, (unsigned long long)f->id, e->semaphore);
+}
+
 static const struct file_ops eventfd_ops = {
     .release = eventfd_file_release,
     .read = eventfd_file_read,
@@ -69,6 +77,7 @@ static const struct file_ops eventfd_ops = {
     .lseek = anon_lseek,
     .stream = true,
     .poll = eventfd_file_poll,
+    .describe = eventfd_file_describe,
 };
 
 int eventfd_create_file(uint64_t count, int flags, struct file **ret)

@@ -2,6 +2,7 @@
 #include "kernel/event/inotify.h"
 
 #include "kernel/event/anon.h"
+#include "lib/base/buf.h"
 
 #include <sys/ioctl.h>
 
@@ -73,12 +74,18 @@ static void inotify_file_release(struct file *f)
     notify_group_free(f->private);
 }
 
+static void inotify_file_describe(struct file *f, struct buf *b)
+{
+    notify_group_describe(f->private, b);
+}
+
 static const struct file_ops inotify_ops = {
     .release = inotify_file_release,
     .read = inotify_file_read,
     .lseek = anon_lseek,
     .stream = true,
     .poll = inotify_file_poll,
+    .describe = inotify_file_describe,
     .ioctl = inotify_file_ioctl,
     .tells_by_signal = true,
 };

@@ -3,6 +3,7 @@
 
 #include "kernel/event/anon.h"
 #include "kernel/proc/process.h"
+#include "lib/base/buf.h"
 
 #include <sys/signalfd.h>
 
@@ -94,12 +95,19 @@ static void signalfd_file_release(struct file *f)
     free(f->private);
 }
 
+static void signalfd_file_describe(struct file *f, struct buf *b)
+{
+    const struct signalfd *s = f->private;
+    buf_printf(b, "sigmask:\t%016llx\n", (unsigned long long)s->mask);
+}
+
 static const struct file_ops signalfd_ops = {
     .release = signalfd_file_release,
     .read = signalfd_file_read,
     .lseek = anon_lseek,
     .stream = true,
     .poll = signalfd_file_poll,
+    .describe = signalfd_file_describe,
 };
 
 int signalfd_create_file(sigmask_t mask, int flags, struct file **ret)

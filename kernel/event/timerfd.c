@@ -11,12 +11,14 @@
 #include "kernel/event/timerfd.h"
 
 #include "kernel/event/anon.h"
+#include "lib/base/buf.h"
 
 struct timerfd {
     clockid_t clock; /* of the host: REALTIME, MONOTONIC or BOOTTIME */
     int64_t next_ns; /* of that clock: the expiration that is awaited, or the last if `expired` */
     int64_t interval_ns;
     uint64_t ticks; /* expirations that were not read */
+    int flags;      /* of the last timerfd_settime(2) */
     bool expired;   /* the kernel's timer has fired and was not started again */
     struct timer timer;
     struct waitq wait;
@@ -107,12 +109,26 @@ static void timerfd_file_release(struct file *f)
     free(t);
 }
 
+static void timerfd_file_describe(struct file *f, struct buf *b)
+{
+    const struct timerfd *t = f->private;
+    struct itimerspec now;
+    timerfd_get(f, &now);
+    buf_printf(b,
+               "clockid: %d\nticks: %llu\nsettime flags: 0%o\n"
+               "it_value: (%lld, %lld)\nit_interval: (%lld, %lld)\n",
+               t->clock, (unsigned long long)t->ticks, t->flags, (long long)now.it_value.tv_sec,
+               (long long)now.it_value.tv_nsec, (long long)now.it_interval.tv_sec,
+               (long long)now.it_interval.tv_nsec);
+}
+
 static const struct file_ops timerfd_ops = {
     .release = timerfd_file_release,
     .read = timerfd_file_read,
     .lseek = anon_lseek,
     .stream = true,
     .poll = timerfd_file_poll,
+    .describe = timerfd_file_describe,
 };
 
 bool timerfd_is(const struct file *f)
@@ -160,6 +176,7 @@ int timerfd_set(struct file *f, int flags, const struct itimerspec *value,
     timerfd_get(f, ret_old);
     timer_disarm(&t->timer);
     t->ticks = 0;
+    t->flags = flags;
     t->expired = false;
     t->interval_ns = to_ns(value->it_interval);
     if (value_ns == 0)

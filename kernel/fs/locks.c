@@ -12,8 +12,10 @@
 #include "kernel/fs/locks.h"
 
 #include "kernel/core/kernel.h"
+#include "lib/base/buf.h"
 
 #include <sys/file.h>
+#include <sys/sysmacros.h>
 
 #define OFFSET_MAX INT64_MAX
 
@@ -32,10 +34,13 @@ struct range_lock {
 struct whole_lock {
     struct list link;
     const struct file *file;
+    pid_t pid;
     int type; /* LOCK_SH, LOCK_EX */
 };
 
 struct file_lock_set {
+    struct list all_link; /* on `sets` */
+    const struct inode *inode;
     struct list ranges, wholes;
     size_t count;
     struct waitq wait;
@@ -49,6 +54,7 @@ struct lock_wait {
 };
 
 static struct list waiting = {&waiting, &waiting};
+static struct list sets = {&sets, &sets};
 static size_t lock_total;
 
 static struct file_lock_set *set_of(struct inode *i)
@@ -58,6 +64,8 @@ static struct file_lock_set *set_of(struct inode *i)
     struct file_lock_set *set = calloc(1, sizeof(*set));
     if (!set)
         return NULL;
+    set->inode = i;
+    list_append(&sets, &set->all_link);
     list_init(&set->ranges);
     list_init(&set->wholes);
     waitq_init(&set->wait);
@@ -95,6 +103,7 @@ void lock_set_free(struct file_lock_set *set)
     list_for_each_safe(r, next_range, &set->ranges, link) range_remove(set, r);
     struct whole_lock *w, *next_whole;
     list_for_each_safe(w, next_whole, &set->wholes, link) whole_remove(set, w);
+    list_remove(&set->all_link);
     free(set);
 }
 
@@ -469,14 +478,14 @@ void lock_release(struct file *f)
     drop_whole(f->inode->locks, f);
 }
 
-static int whole_apply(struct file_lock_set *set, struct file *f, int type)
+static int whole_apply(struct file_lock_set *set, struct file *f, pid_t pid, int type)
 {
     if (!set_has_room(set, 1))
         return -ENOLCK;
     struct whole_lock *l = malloc(sizeof(*l));
     if (!l)
         return -ENOLCK;
-    *l = (struct whole_lock){.file = f, .type = type};
+    *l = (struct whole_lock){.file = f, .pid = pid, .type = type};
     list_append(&set->wholes, &l->link);
     count_lock(set, 1);
     return 0;
@@ -484,7 +493,7 @@ static int whole_apply(struct file_lock_set *set, struct file *f, int type)
 
 /* A change of type gives the old lock up first: it is lost when the new one can't be had, flock(2).
  */
-long lock_flock(struct file *f, struct call *c, int operation)
+long lock_flock(struct file *f, struct call *c, int operation, pid_t pid)
 {
     int type = operation & ~LOCK_NB;
     struct file_lock_set *set = set_of(f->inode);
@@ -497,8 +506,78 @@ long lock_flock(struct file *f, struct call *c, int operation)
     if (type == LOCK_UN)
         return 0;
     if (!whole_conflicts(set, type))
-        return whole_apply(set, f, type);
+        return whole_apply(set, f, pid, type);
     if (operation & LOCK_NB)
         return -EWOULDBLOCK;
     return begin_wait(c, f) ? park(c, set) : -ENOLCK;
+}
+
+/* ---- /proc ---- */
+
+static void describe_place(const struct file_lock_set *set, bool is_write, pid_t pid, struct buf *b)
+{
+    dev_t dev = set->inode->super->dev;
+    buf_printf(b, "%s %d %02x:%02x:%lu ", is_write ? "WRITE" : "READ", pid, major(dev), minor(dev),
+               set->inode->ino);
+}
+
+static void describe_range(const struct file_lock_set *set, const struct range_lock *l,
+                           struct buf *b)
+{
+    buf_append_str(b, l->is_ofd ? "OFDLCK ADVISORY  " : "POSIX  ADVISORY  ");
+    describe_place(set, l->type == F_WRLCK, l->is_ofd ? -1 : l->pid, b);
+    if (l->end == OFFSET_MAX)
+        buf_printf(b, "%lld EOF\n", (long long)l->start);
+    else
+        buf_printf(b, "%lld %lld\n", (long long)l->start, (long long)l->end);
+}
+
+static void describe_whole(const struct file_lock_set *set, const struct whole_lock *l,
+                           struct buf *b)
+{
+    buf_append_str(b, "FLOCK  ADVISORY  ");
+    describe_place(set, l->type == LOCK_EX, l->pid, b);
+    buf_append_str(b, "0 EOF\n");
+}
+
+void lock_describe_all(struct buf *b)
+{
+    const struct file_lock_set *set;
+    size_t number = 0;
+    list_for_each(set, &sets, all_link)
+    {
+        const struct range_lock *r;
+        const struct whole_lock *w;
+        list_for_each(r, &set->ranges, link)
+        {
+            buf_printf(b, "%zu: ", ++number);
+            describe_range(set, r, b);
+        }
+        list_for_each(w, &set->wholes, link)
+        {
+            buf_printf(b, "%zu: ", ++number);
+            describe_whole(set, w, b);
+        }
+    }
+}
+
+void lock_describe_file(const struct file *f, const void *owner, struct buf *b)
+{
+    const struct file_lock_set *set = f->inode->locks;
+    const struct range_lock *r;
+    size_t number = 0;
+    if (!set)
+        return;
+    list_for_each(r, &set->ranges, link)
+    {
+        if (r->owner != f && r->owner != owner)
+            continue;
+        buf_printf(b, "lock:\t%zu: ", ++number);
+        describe_range(set, r, b);
+    }
+    const struct whole_lock *w = whole_of(set, f);
+    if (!w)
+        return;
+    buf_printf(b, "lock:\t%zu: ", ++number);
+    describe_whole(set, w, b);
 }

@@ -19,7 +19,8 @@ struct file_lock_set;
  */
 long lock_fcntl(struct file *f, struct call *c, int command, struct gaddr flock_address,
                 const void *owner, pid_t pid);
-long lock_flock(struct file *f, struct call *c, int operation);
+/* pid: what /proc/locks says. */
+long lock_flock(struct file *f, struct call *c, int operation, pid_t pid);
 
 /*
  * A parked call holds its file: when it is run again, it goes on with this one, whatever became of
@@ -31,5 +32,9 @@ struct file *lock_waiting_file(const struct call *c);
 void lock_close(struct file *f, const void *owner);
 /* The last reference of an open file description: drops flock and OFD locks. */
 void lock_release(struct file *f);
+/* All locks that are held, as the lines of /proc/locks: proc(5). */
+void lock_describe_all(struct buf *b);
+/* Those that f, or the process with this descriptor table, holds: lines of /proc/PID/fdinfo/FD. */
+void lock_describe_file(const struct file *f, const void *owner, struct buf *b);
 /* Frees a set when its inode goes. */
 void lock_set_free(struct file_lock_set *set);

@@ -2,6 +2,7 @@
 #include "kernel/fs/notify.h"
 
 #include "kernel/core/kernel.h"
+#include "lib/base/buf.h"
 #include "lib/base/map.h"
 
 /* What the program chooses; the rest of a watch's mask says how the watch itself works. */
@@ -31,6 +32,14 @@ struct notify_group {
     struct notify_event *overflow; /* queued last, while it is the last */
     struct waitq wait;
 };
+
+void notify_group_describe(const struct notify_group *g, struct buf *b)
+{
+    const struct notify_watch *w;
+    list_for_each(w, &g->watches, group_link)
+        buf_printf(b, "inotify wd:%x ino:%lx sdev:%x mask:%x ignored_mask:0\n", (unsigned)w->wd,
+                   w->inode->ino, (unsigned)w->inode->super->dev, w->mask);
+}
 
 /* One thing that has happened, before it is known who wants to hear of it. */
 struct happening {

@@ -56,6 +56,8 @@ int notify_watch_remove(struct notify_group *g, int wd);
 /* The oldest event, borrowed until it is dropped, or NULL. */
 struct notify_event *notify_group_first(const struct notify_group *g);
 void notify_group_drop_first(struct notify_group *g);
+/* The watches, each a line of /proc/PID/fdinfo/FD. */
+void notify_group_describe(const struct notify_group *g, struct buf *b);
 /* Bytes that reading all events would give. */
 size_t notify_group_bytes(const struct notify_group *g);
 /* Bytes of one event as struct inotify_event with its padded name. */

@@ -74,6 +74,7 @@ struct inode_attr { /* what setattr changes; valid: ATTR_* bits */
 /* chown(2) was called, even if it leaves both owners as they are. */
 #define ATTR_CHOWN (1u << 8)
 
+struct buf;
 struct dir_emit; /* see below */
 struct walk;
 struct path;
@@ -343,6 +344,8 @@ struct file_ops {
      * -EPERM.
      */
     int (*map)(struct file *f, bool shared_writable, struct hostfd *ret);
+    /* The lines of /proc/PID/fdinfo/FD that only this kind of file has: proc(5). NULL: none. */
+    void (*describe)(struct file *f, struct buf *b);
     /* sizes in bytes; for fcntl F_GETPIPE_SZ and kin the pipe's own functions are called */
     bool stream;          /* has no position: pread is -ESPIPE */
     bool write_all;       /* a blocking write goes on until all is written: pipes, ttys, sockets */

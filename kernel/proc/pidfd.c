@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kernel/proc/pidfd.h"
 
+#include "lib/base/buf.h"
+
 struct pidfd {
     struct list link;        /* process.pidfds */
     struct process *process; /* NULL once it is reaped */
@@ -24,9 +26,17 @@ static uint32_t pidfd_poll(struct file *f, struct poll_table *table)
     return d->process->state == PROCESS_ZOMBIE ? EPOLLIN | EPOLLRDNORM : 0;
 }
 
+static void pidfd_describe(struct file *f, struct buf *b)
+{
+    const struct pidfd *d = f->private;
+    int pid = d->process ? d->process->pid : -1;
+    buf_printf(b, "Pid:\t%d\nNSpid:\t%d\n", pid, pid);
+}
+
 static const struct file_ops pidfd_ops = {
     .release = pidfd_release,
     .poll = pidfd_poll,
+    .describe = pidfd_describe,
     .stream = true,
 };
 

@@ -320,7 +320,7 @@ long sys_flock(struct call *c)
         return -EINVAL;
     if (!f)
         f = args_file(c, call_int(c, 0));
-    return f ? lock_flock(f, c, operation) : -EBADF;
+    return f ? lock_flock(f, c, operation, c->thread->process->pid) : -EBADF;
 }
 
 /* ---- new files without a name ---- */

@@ -2,6 +2,12 @@
 /* /proc/PID: links, descriptors, maps. */
 #include "tests/sys/procfs_support.h"
 
+#include <sys/epoll.h>
+#include <sys/file.h>
+#include <sys/inotify.h>
+#include <sys/signalfd.h>
+#include <sys/timerfd.h>
+
 /* ---- links ---- */
 
 TEST(exe_is_the_program)
@@ -269,6 +275,78 @@ static bool map_line_of(const void *address, char *ret, size_t size)
         }
     }
     return false;
+}
+
+/* Of the text of fdinfo of fd: true when it has this piece. */
+static bool fdinfo_has(int fd, const char *piece)
+{
+    char path[64];
+    snprintf(path, sizeof(path), "/proc/self/fdinfo/%d", fd);
+    return slurp(path) > 0 && strstr(text, piece) != NULL;
+}
+
+TEST(fdinfo_tells_what_only_some_files_have)
+{
+    char wanted[128];
+    sigset_t set;
+    struct epoll_event event = {.events = EPOLLIN, .data.u64 = 0x1234abcd};
+    const struct itimerspec later = {{5, 0}, {1000, 0}};
+    int pidfd = (int)syscall(SYS_pidfd_open, getpid(), 0), ep = epoll_create1(0);
+    int counter = eventfd(0x2a, EFD_SEMAPHORE), watch = inotify_init();
+    int timer = timerfd_create(CLOCK_MONOTONIC, 0);
+    snprintf(wanted, sizeof(wanted), "Pid:\t%d\nNSpid:\t%d\n", getpid(), getpid());
+    EXPECT_TRUE(fdinfo_has(pidfd, wanted));
+    EXPECT_TRUE(fdinfo_has(counter, "eventfd-count:               2a\n"));
+    ASSERT_EQ(epoll_ctl(ep, EPOLL_CTL_ADD, counter, &event), 0);
+    snprintf(wanted, sizeof(wanted), "tfd: %8d events:       19 data:         1234abcd ", counter);
+    EXPECT_TRUE(fdinfo_has(ep, wanted));
+    sigemptyset(&set);
+    sigaddset(&set, SIGUSR1);
+    EXPECT_TRUE(fdinfo_has(signalfd(-1, &set, 0), "sigmask:\t0000000000000200\n"));
+    EXPECT_EQ(inotify_add_watch(watch, ".", IN_CREATE), 1);
+    EXPECT_TRUE(fdinfo_has(watch, "inotify wd:1 ino:"));
+    ASSERT_EQ(timerfd_settime(timer, 0, &later, NULL), 0);
+    EXPECT_TRUE(fdinfo_has(timer, "clockid: 1\nticks: 0\nsettime flags: 00\n"));
+    EXPECT_TRUE(fdinfo_has(timer, "it_interval: (5, 0)\n"));
+}
+
+TEST(fdinfo_of_a_process_that_is_gone)
+{
+    pid_t pid = fork();
+    if (pid == 0)
+        _exit(0);
+    int pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
+    ASSERT_EQ(waitpid(pid, NULL, 0), pid);
+    EXPECT_TRUE(fdinfo_has(pidfd, "Pid:\t-1\n"));
+}
+
+TEST(fdinfo_and_proc_tell_of_locks)
+{
+    char wanted[128], place[64];
+    struct stat st;
+    int fd = open("locked", O_RDWR | O_CREAT, 0600);
+    struct flock part = {.l_type = F_WRLCK, .l_start = 5, .l_len = 3};
+    struct flock open_part = {.l_type = F_RDLCK, .l_start = 100};
+    ASSERT_EQ(fstat(fd, &st), 0);
+    ASSERT_EQ(flock(fd, LOCK_SH), 0);
+    ASSERT_EQ(fcntl(fd, F_SETLK, &part), 0);
+    ASSERT_EQ(fcntl(fd, F_OFD_SETLK, &open_part), 0);
+    snprintf(place, sizeof(place), "%02x:%02x:%lu", major(st.st_dev), minor(st.st_dev),
+             (unsigned long)st.st_ino);
+    snprintf(wanted, sizeof(wanted), ": FLOCK  ADVISORY  READ %d %s 0 EOF\n", getpid(), place);
+    EXPECT_TRUE(fdinfo_has(fd, wanted));
+    ASSERT_GT(slurp("/proc/locks"), 0);
+    EXPECT_TRUE(strstr(text, wanted) != NULL);
+    snprintf(wanted, sizeof(wanted), ": POSIX  ADVISORY  WRITE %d %s 5 7\n", getpid(), place);
+    EXPECT_TRUE(fdinfo_has(fd, wanted));
+    ASSERT_GT(slurp("/proc/locks"), 0);
+    EXPECT_TRUE(strstr(text, wanted) != NULL);
+    snprintf(wanted, sizeof(wanted), ": OFDLCK ADVISORY  READ -1 %s 100 EOF\n", place);
+    EXPECT_TRUE(fdinfo_has(fd, wanted));
+    EXPECT_TRUE(!fdinfo_has(open("locked", O_RDONLY), "OFDLCK"));
+    close(fd);
+    ASSERT_GE(slurp("/proc/locks"), 0);
+    EXPECT_TRUE(strstr(text, place) == NULL);
 }
 
 TEST(maps_are_in_order)

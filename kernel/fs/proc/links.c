@@ -3,6 +3,7 @@
  * The magic links of a process: exe, cwd, root, fd/N, and fdinfo beside them. Following one leads
  * to the object itself, whatever its name has become; the text is for people.
  */
+#include "kernel/fs/locks.h"
 #include "kernel/fs/proc/proc.h"
 
 void proc_append_path(struct buf *b, struct path p)
@@ -198,10 +199,13 @@ static int show_fdinfo(const struct pseudo_node *n, struct buf *b)
     struct fd_entry *e = t->files ? fdtable_entry(t->files, n->number) : NULL;
     if (!e || !e->file)
         return -ENOENT;
-    const struct file *f = e->file;
+    struct file *f = e->file;
     buf_printf(b, "pos:\t%lld\nflags:\t0%o\nmnt_id:\t%d\nino:\t%lu\n", (long long)f->pos,
                (unsigned)f->flags | (e->cloexec ? O_CLOEXEC : 0),
                f->path.mount ? f->path.mount->id : 0, f->inode->ino);
+    lock_describe_file(f, t->files, b);
+    if (f->ops->describe)
+        f->ops->describe(f, b);
     return 0;
 }
 

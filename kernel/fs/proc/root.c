@@ -3,6 +3,7 @@
  * The top of /proc: machine-wide files, the links of the caller, and the processes.
  */
 #include "kernel/fs/filesystems.h"
+#include "kernel/fs/locks.h"
 #include "kernel/fs/proc/proc.h"
 
 #include <linux/magic.h>
@@ -37,6 +38,12 @@ static const char cgroups_text[] = "#subsys_name\thierarchy\tnum_cgroups\tenable
                                    "cpuset\t0\t1\t1\ncpu\t0\t1\t1\ncpuacct\t0\t1\t1\n"
                                    "memory\t0\t1\t1\npids\t0\t1\t1\n";
 
+static int show_locks(const struct pseudo_node *n, struct buf *b)
+{
+    lock_describe_all(b);
+    return 0;
+}
+
 static const struct pseudo_entry root_children[] = {
     PSEUDO_TEXT("cgroups", cgroups_text),
     PSEUDO_TEXT("cmdline", "quiet\n"),
@@ -45,7 +52,7 @@ static const struct pseudo_entry root_children[] = {
     PSEUDO_TEXT("diskstats", ""),
     PSEUDO_TEXT("filesystems", filesystems_text),
     PSEUDO_SHOWN("loadavg", proc_show_loadavg),
-    PSEUDO_TEXT("locks", ""),
+    PSEUDO_SHOWN("locks", show_locks),
     PSEUDO_SHOWN("meminfo", proc_show_meminfo),
     PSEUDO_TEXT("misc", ""),
     PSEUDO_TEXT("modules", ""),
