@@ -551,6 +551,38 @@ print(json.dumps([h if isinstance(h, str) else "ok" for h in held]))
         self.assertEqual(self.decisions("connect")[-1]["reason"], "limit:max_flows")
         self.assertEqual(len(self.decisions("close")), 8)
 
+    def test_h4_flows_that_end_are_given_back(self):
+        """Those that end well, too, and those of which one side says nothing more (R30)."""
+        code = f"""
+look("api.good.test")
+def end(how):
+    s = tcp("{GOOD}")
+    while s == "EADDRNOTAVAIL":  # those before are being ended
+        time.sleep(0.01)
+        s = tcp("{GOOD}")
+    if how:
+        s.shutdown(how - 1)
+    s.close()
+for i in range(40):
+    end(i % 4)
+print(json.dumps("over"))
+"""
+        self.assertEqual(self.python(code, *self.policy(domain("*.good.test"), limits={"max_flows": 2})), "over")
+
+    def test_r06_it_does_not_matter_who_asks(self):
+        """By way of another process of the sandbox."""
+        code = f"""
+relay = socket.create_server(("127.0.0.1", 0))
+if os.fork() == 0:
+    c = relay.accept()[0]
+    c.sendall(json.dumps([by_name("evil.test"), said("{EVIL}"), by_name("api.good.test")]).encode())
+    os._exit(0)
+s = socket.create_connection(relay.getsockname())
+print(s.makefile().read())
+"""
+        self.assertEqual(self.python(code), ["NONAME", "ECONNRESET", "ok"])
+        self.expect_connections([f"{GOOD}:80"])
+
     def test_d21_a_flood_of_questions(self):
         rules = self.policy(domain("*.good.test"), dns={"max_qps": 5})
         self.python("[look('n%d.good.test' % n) for n in range(40)]", *rules)

@@ -178,6 +178,35 @@ class Terminated(Inspect):
             self.assertIn(word, answer[1])
         self.assertEqual(self.came_in()["requests"], [])
 
+    def test_c19_a_server_that_wants_to_know_who_asks(self):
+        """With a certificate of the program's where TLS passes through; the gateway has none to show."""
+        code = """
+c = ssl.create_default_context()
+c.load_cert_chain("/tls/other.pem", "/tls/key.pem")
+print(json.dumps(greet("%s", "api.good.test", 8447, c)))
+""" % GOOD
+        mount = "--mount", f"{egress_test.network().folder}:/tls:ro"
+        self.assertIn("/hello", self.python(code, *self.policy(domain("api.good.test", tls="passthrough")), *mount))
+        requests = self.came_in()["requests"]
+        self.assertEqual(len(requests), 1)
+        found = self.python("fetch('api.good.test', '/', port=8447)", *self.policy(domain("api.good.test", tls="terminate")))
+        self.assertEqual((found[0], json.loads(found[1])["reason"]), (502, "upstream_tls"))
+        self.assertEqual(self.came_in()["requests"], requests)
+
+    def test_g19_each_connection_has_one_of_its_own(self):
+        """Two of a program, then one of another sandbox; requests on one of them share it."""
+        code = """
+a, b = (http.client.HTTPSConnection("api.good.test", timeout=30) for _ in range(2))
+for c in (a, b, a, b):
+    c.request("GET", "/")
+    c.getresponse().read()
+print(json.dumps("over"))
+"""
+        for _ in range(2):
+            self.python(code, *self.policy(domain("api.good.test", tls="terminate")))
+        self.assertEqual(len(self.came_in()["requests"]), 8)
+        self.expect_connections([f"{GOOD}:443"] * 4)
+
     def test_much_both_ways(self):
         code = """
 c = http.client.HTTPSConnection("other.good.test", timeout=30)

@@ -348,6 +348,7 @@ def serve(folder, has_v6):
     Web.folder = folder
     tls = {name: internet_tls.wrapped(Web, internet_tls.context(folder, name))
            for name in ("good", "other", "expired", "self")}
+    tls["mutual"] = internet_tls.wrapped(Web, internet_tls.mutual(folder))
     check(libc.unshare(CLONE_NEWNET))
     print("apart", flush=True)
     sys.stdin.readline()
@@ -360,7 +361,8 @@ def serve(folder, has_v6):
     for host, port, handler in ((GOOD, 80, Web), (OTHER, 80, Web), (EVIL, 80, Web), (GOOD, 22, Banner), (GOOD, 7, Echo),
                                 (GOOD, 9, Reset), (GOOD, 10, Silent), (GOOD, 11, Flood), (EVIL, 53, Web), (GOOD, 443, tls["good"]),
                                 (EVIL, 443, tls["other"]), (OTHER, 443, tls["good"]), (GOOD, 8443, tls["other"]),
-                                (GOOD, 8444, tls["expired"]), (GOOD, 8445, tls["self"])):
+                                (GOOD, 8444, tls["expired"]), (GOOD, 8445, tls["self"]),
+                                (GOOD, 8447, tls["mutual"])):
         threading.Thread(target=Server((host, port), handler).serve_forever, daemon=True).start()
     internet_proxy.Handler.asked = counts["proxied"]
     for port, handler in internet_proxy.SERVERS.items():

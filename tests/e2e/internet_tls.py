@@ -71,6 +71,14 @@ def context(folder, name):
     return c
 
 
+def mutual(folder):
+    """One that wants to know who asks."""
+    c = context(folder, "good")
+    c.verify_mode = ssl.CERT_REQUIRED
+    c.load_verify_locations(os.path.join(folder, ROOT))
+    return c
+
+
 def wrapped(handler, server_context):
     """The handler, behind TLS; a client that does not get through the handshake is let go."""
     class Wrapped(handler):

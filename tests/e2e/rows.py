@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Ways round a network policy, and what has to come of each: a row of the suite "gateway" for each of them.
+"""Ways round a network policy, and what has to come of each: a row of the suite "gateway" for each of them, and one for each of
+the faults that users of kindred systems have reported.
 
 A test says in its name which rows it shows: test_a1_a2_a10_the_hello_says_where_to, G14_content_is_framed_anew. BY has those
 that don't. A row without a test is a failure, but for those of UNTESTED. Rows are not numbered anew: names of tests have them.
@@ -85,6 +86,103 @@ ROWS = {
     "K5": "it looks names up", "K6": "UDP", "K7": "hosts that go past it",
 }
 
+# What users of kindred systems have reported, by the numbers of the list that the tests of these systems were written from: what was
+# seen there, and the rows and tests that show what comes of it here.
+REPORTS = {
+    "R01": ("a name is asked for though nothing is allowed", ["D1"]),
+    "R02": ("leave to listen opened the way out", ["E13"]),
+    "R03": ("an allowed name on any port", ["A29"]),
+    "R04": ("a deny of all else, before what is allowed", ["I7"]),
+    "R05": ("Go's programs don't trust the authority", ["clients_go"]),
+    "R06": ("another process inside gets through", []),
+    "R07": ("what is not allowed is served", ["names_a_name_that_is_allowed_and_all_that_is_not"]),
+    "R08": ("only TLS was held to the list", ["A3", "names_a_name_that_is_allowed_and_all_that_is_not"]),
+    "R09": ("localhost by way of a proxy", ["A13", "B16"]),
+    "R10": ("programs that don't know of proxies", ["I1"]),
+    "R11": ("NUL in a name", ["A23"]),
+    "R12": ("another Host inside of TLS", ["C1"]),
+    "R13": ("what was looked up is not remembered", ["A15", "A16", "A17", "A18"]),
+    "R14": ("names of others are looked up", ["D1"]),
+    "R15": ("a first secret for a running sandbox", []),
+    "R16": ("a denied name at an address that nobody looked up", ["hello_a_name_that_is_denied_is_so_at_any_address"]),
+    "R17": ("a secret for a false host; odd names in certificates", ["C1", "H9"]),
+    "R18": ("empty lines, two questions, strangers' records, framing", ["C8", "D8", "A9", "G14"]),
+    "R19": ("a clock that is behind", ["I10"]),
+    "R20": ("a request in the packet of the handshake's end", ["terminated_the_end_of_the_handshake_and_a_request_in_one_packet"]),
+    "R21": ("a length that does not hold any more", ["G22"]),
+    "R22": ("uploads of several records", ["C6", "G4"]),
+    "R23": ("a certificate past its end", ["I11"]),
+    "R24": ("traffic though there is no network", ["names_without_a_policy_there_is_no_network"]),
+    "R25": ("IPv6 that leads nowhere", ["B18"]),
+    "R26": ("a redirect to a denied host hangs", ["F3"]),
+    "R27": ("a library chooses IPv6 that there is not", ["B18"]),
+    "R28": ("a server that speaks first is late", ["C29"]),
+    "R29": ("a secret by way of a proxy", ["C26"]),
+    "R30": ("a table full of half-closed flows", ["H4"]),
+    "R31": ("the machine's services over one family only", ["B16"]),
+    "R32": ("a port that looks open", ["A3"]),
+    "R33": ("denied names answered with nothing", ["D1"]),
+    "R34": ("what is hidden in hellos and QUIC", ["C13", "E1"]),
+    "R35": ("a hosts file that lies", ["A1"]),
+    "R36": ("networks that end with the last address", ["B14", "policy_host/networks"]),
+    "R37": ("an unspecified address in a list", ["I6"]),
+    "R38": ("a proxy that is set while it runs", ["J5", "J6"]),
+    "R39": ("a list that takes away what was allowed", ["I5"]),
+    "R40": ("hidden allows", ["I5"]),
+    "R41": ("names looked up somewhere else", ["D16"]),
+    "R42": ("nobody says what holds", ["update_inspect_says_what_lets_it_out"]),
+    "R43": ("no way to allow all but a few", ["policy_judge/the_default_and_flows_without_a_name"]),
+    "R44": ("what should look inside is not there", ["I12"]),
+    "R45": ("told to be in force, and is not", ["J6"]),
+    "R46": ("hosts that nobody looks into are reset", ["clients_downloaders_and_large_files"]),
+    "R47": ("the authority's file is missing", ["I12", "files_the_bundle_is_the_images_and_the_authority"]),
+    "R48": ("a secret that nothing puts in", ["sources_what_does_not_go_together", "secrets_it_opens_no_host"]),
+    "R49": ("a policy that nobody checks", ["I6"]),
+    "R50": ("lists that hold on one port", ["D1", "A3"]),
+    "R51": ("data in names though all is denied", ["D1"]),
+    "R52": ("two lengths", ["G14"]),
+    "R53": ("a WebSocket's frames vanish", ["C23"]),
+    "R54": ("too few roots", ["terminated_a_machine_without_roots", "tls_roots/bundle_with_other_things_in_it"]),
+    "R55": ("a database's name is not found", ["E7"]),
+    "R56": ("a Java of its own", ["files_java_has_it_among_its_roots"]),
+    "R57": ("hosts that don't like another hello", ["clients_openssl_sees_whose_certificate_it_is"]),
+    "R58": ("a WebSocket that is quiet dies", ["C23"]),
+    "R59": ("any name server", ["D3"]),
+    "R60": ("ports that nobody looks at", ["E8"]),
+    "R61": ("an address instead of a name", ["A4"]),
+    "R62": ("IPv6 is open", ["ways_b_the_floor_is_closed_whatever_a_policy_says", "B5"]),
+    "R63": ("CONNECT for one host, a hello for another", ["C1", "C26"]),
+    "R64": ("a secret in the clear, to an address", ["G1"]),
+    "R65": ("a thousand names cost a thousand keys", ["H5"]),
+    "R66": ("an address on the command line", ["A1"]),
+    "R67": ("a time to live of 0", ["D11"]),
+    "R68": ("a time to live that ends under a connection", ["D12"]),
+    "R69": ("a tightened policy under a connection", ["J1"]),
+    "R70": ("a secret for another Host", ["C1", "G1"]),
+    "R71": ("Java from an archive", ["files_java_has_it_among_its_roots"]),
+    "R72": ("a name that is not enough", ["names_a_name_that_is_allowed_and_all_that_is_not"]),
+    "R73": ("a name late in a hello", ["C14"]),
+    "R74": ("an old authority of the same name", ["files_each_sandbox_has_its_own"]),
+    "R75": ("container engines inside", []),
+    "R76": ("rules that a restart loses", []),
+    "R77": ("a denial looks different each time", ["D1", "E8", "C1"]),
+    "R78": ("a client told to use no proxy", ["I1"]),
+    "R79": ("a host in brackets", ["A24"]),
+    "R80": ("shared address space", ["B11"]),
+    "R81": ("a client that keeps an address", ["D12", "D13"]),
+    "R82": ("rules for an alias's target", ["A8"]),
+    "R83": ("the router's address is the machine", ["B15"]),
+    "R84": ("a hello in pieces", ["C14"]),
+    "R85": ("a certificate that strict clients refuse", ["tls_authority/profile_of_a_leaf"]),
+    "R86": ("the machine's resolver, and addresses of aliases", ["D3", "A8"]),
+    "R87": ("answers that are said to be searched", ["G11"]),
+    "R88": ("rules on addresses of shared hosts", ["C13"]),
+    "R89": ("the resolver itself is denied", ["names_a_name_that_is_allowed_and_all_that_is_not"]),
+    "R90": ("an audit that blocks", ["verdicts_an_audit_changes_nothing_for_quic"]),
+    "R91": ("one port of the machine", ["addresses_an_exemption_takes_the_operator_and_the_policy"]),
+    "R92": ("connections that outlive their rule", ["J1"]),
+    "R93": ("an environment without the variables", ["variables_those_of_another_user", "clients_python"]),
+}
 # Tests without rows in their names: "FILE/CASE" of tests/unit, and as the end-to-end tests are printed.
 BY = {
     "A5": ["tls_hello/addresses_are_told_apart", "policy_judge/flows_without_sense"],
@@ -107,6 +205,7 @@ BY = {
     "D5": ["policy_judge/other_resolvers_under_a_default_of_allow"],
     "D6": ["policy_judge/questions_under_a_default_of_allow"],
     "D8": ["dns/queries_that_are_refused"],
+    "D14": ["documents_hosts_and_resolvers_of_the_document", "names_a11_a12_b2_names_that_lead_inside"],
     "D19": ["dns/answers_that_are_none"],
     "E14": ["policy_compose/warnings"],
     "F1": ["terminated_requests_are_judged", "policy_judge/paths_that_servers_read_differently"],
@@ -135,24 +234,27 @@ BY = {
     "K3": ["policy_document/fields_that_are_wrong"],
     "K4": ["upstream_k1_it_fails_closed"],
 }
+ROWS.update({report: words for report, (words, _) in REPORTS.items()})
+BY.update({report: [test for test in shown_by if test not in ROWS] for report, (_, shown_by) in REPORTS.items()})
 
 # Rows that nothing can be asserted of, and why.
 UNTESTED = {
+    "R15": "secrets are those of the start (G25)",
+    "R75": "there is no container engine inside",
+    "R76": "a sandbox is not started again",
     "C2": "what is said inside of TLS that passes through can't be seen, as docs/policy.md says; C1 is where TLS is terminated",
-    "C19": "the gateway has no certificates of clients; a policy that asks for one is refused, and passthrough is left",
-    "D14": "what the operator's resolvers say is believed; the floor is looked at all the same",
     "F5": "timing and sizes are out of scope",
     "F7": "what an allowed place learns from requests is out of scope",
-    "G19": "nothing is shared: a program's connection has one of its own to the server",
     "G21": "secrets are not taken out of the answers that make them",
     "G25": "secrets are those of the start; a policy that changes them is refused (J9)",
     "I9": "sandboxes are not paused",
 }
 
-TOKEN = re.compile(r"(?<![a-z0-9])([a-k][0-9]{1,2})(?![a-z0-9])")
+TOKEN = re.compile(r"(?<![a-z0-9])([a-k][0-9]{1,2}|r[0-9]{2})(?![a-z0-9])")
 
 
 def rows_of(test):
     """Those that it shows."""
     named = [token.upper() for token in TOKEN.findall(test.lower().replace("_", " "))]
-    return {row for row in named if row in ROWS} | {row for row, tests in BY.items() if test in tests}
+    rows = {row for row in named if row in ROWS} | {row for row, tests in BY.items() if test in tests}
+    return rows | {report for report, (_, shown_by) in REPORTS.items() if rows.intersection(shown_by)}
