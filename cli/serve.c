@@ -184,6 +184,7 @@ static void on_ready(void *userdata, const char *key)
     else
         printf("export E2B_API_KEY=...   # %s\n",
                t->given_key ? "the one of --api-key-file" : "the one that was shown at first");
+    printf("python3 agent.py   # or node agent.mjs: what is written for E2B's SDKs\n");
     fflush(stdout);
 }
 

@@ -11,6 +11,7 @@
  */
 #include "server/envd_process.h"
 
+#include "lib/base/control.h"
 #include "lib/text/base64.h"
 #include "server/json.h"
 #include "server/limits.h"
@@ -27,7 +28,8 @@ static size_t streams; /* open, of all sandboxes */
 struct stream {
     struct request *request;
     struct box_stream box_stream;
-    struct box *box; /* until the link is open */
+    struct box *box;   /* until the link is open */
+    int64_t memory_mb; /* its limit */
     struct link link;
     struct timer keepalive, deadline;
     int64_t keepalive_ns, timeout_ns; /* timeout 0: none */
@@ -117,16 +119,21 @@ static void describe_end(int status, char *out, size_t size)
     out[strlen("signal: ")] |= 0x20;
 }
 
-/* The error is all that JavaScript's SDK has for the message of what it throws. */
-static void write_end(struct buf *text, int status)
+/* The error is all that JavaScript's SDK has for the message of what it throws. memory_mb: the
+ * limit that ended it, or 0. */
+static void write_end(struct buf *text, int status, int64_t memory_mb)
 {
-    char words[64];
+    char words[128];
     bool has_exited = WIFEXITED(status);
     describe_end(status, words, sizeof(words));
     buf_printf(text, "{\"event\":{\"end\":{\"exitCode\":%d,\"exited\":%s,\"status\":",
                has_exited ? WEXITSTATUS(status) : -1, has_exited ? "true" : "false");
     json_append_string(text, words);
     if (status != 0) {
+        size_t size = strlen(words);
+        if (memory_mb)
+            snprintf(words + size, sizeof(words) - size,
+                     ": memory limit of %" PRId64 " MiB reached", memory_mb);
         buf_append_str(text, ",\"error\":");
         json_append_string(text, words);
     }
@@ -144,7 +151,7 @@ static void send_end(struct stream *s, const struct exec_packet *p)
         fail(s, "deadline_exceeded", "the command's time was up; give it a longer timeout");
         return;
     }
-    write_end(&text, p->status);
+    write_end(&text, p->status, p->flags == CONTROL_BY_MEMORY ? s->memory_mb : 0);
     send_event(s, &text);
     buf_done(&text);
     fail(s, NULL, "");
@@ -317,6 +324,7 @@ static void begin(struct request *r, bool starts)
     s->deadline.fire = on_deadline;
     s->keepalive_ns = envd_read_keepalive(r);
     s->box = r->box;
+    s->memory_mb = s->box->memory_mb;
     box_add_stream(s->box, &s->box_stream, r);
     if (!read_request(s, "invalid username"))
         return;

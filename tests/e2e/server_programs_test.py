@@ -70,6 +70,11 @@ class Ends(Programs):
             self.assertEqual((end.get("exitCode", 0), end.get("exited", False), end["status"]), (code, exited, status))
             self.assertEqual(end.get("error"), status if code else None)
 
+    def test_for_memory_say_so(self):
+        key = self.client.ask("POST", "/api-keys", {"name": "small", "scope": {"memoryMB": 128}}).json()["key"]
+        done = self.server.client(key).create().run("/usr/bin/python3", "-c", "x = b'x' * (1 << 30)")
+        self.assertEqual((done.end["status"], done.end["error"]), ("signal: killed", "signal: killed: memory limit of 128 MiB reached"))
+
     def test_are_told_while_it_still_runs(self):
         """Each message when there is something to say, not with the next one."""
         stream = self.shell("read a; printf '%s' $a; read b; printf '%s' $b >&2; read c", stdin=True)

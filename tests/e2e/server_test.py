@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """glovebox serve: its start and end, the control plane, and that nothing is lost when it is killed."""
+import collections
 import contextlib
 import json
 import os
@@ -33,7 +34,7 @@ class Start(Case):
         for is_first in (True, False):
             process = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
             said = b""
-            while b"API_KEY" not in said:
+            while b"agent.py" not in said:
                 line = process.stdout.readline()
                 self.assertTrue(line, process.stderr.read() if process.poll() is not None else said)
                 said += line
@@ -42,6 +43,11 @@ class Start(Case):
             process.stdout.close()
             process.stderr.close()
             self.assertRegex(said, rb"E2B_API_KEY=e2b_[0-9a-f]{40} " if is_first else rb"E2B_API_KEY=\.\.\.")
+            with open(self.path("agent.py"), "w", encoding="utf-8") as f:
+                f.write("import os; print(os.environ['E2B_API_URL'], os.environ['E2B_SANDBOX_URL'], os.environ['E2B_API_KEY'])")
+            lines = said.partition(b"\n\n")[2].decode()
+            pasted = subprocess.run(["bash", "-c", lines], cwd=self.folder, capture_output=True, timeout=LIMIT, check=True)
+            self.assertRegex(pasted.stdout, rb"\A(http://127\.0\.0\.1:\d+) \1 (e2b_[0-9a-f]{40}|\.\.\.)\n\Z")
 
     def test_says_where_it_is(self):
         """Also when the port was not chosen, and where all addresses are meant."""
@@ -279,7 +285,7 @@ class Killed(Served):
     def test_again_and_again_under_load(self):
         """Launcher or server are killed while sandboxes are made and ended: what clients were told is so, and of what
         they were not told nothing is lost either."""
-        known, ended, done = set(), set(), threading.Event()
+        known, asked, ended, done = set(), set(), set(), threading.Event()
 
         def work(number):
             chance = random.Random(number)
@@ -288,8 +294,10 @@ class Killed(Served):
                     box = self.client.create(timeout=300)
                     known.add(box.name)
                     box.run("/bin/true")
-                    if chance.random() < 0.7 and box.kill().status in (204, 404):
-                        ended.add(box.name)
+                    if chance.random() < 0.7:
+                        asked.add(box.name)
+                        if box.kill().status in (204, 404):
+                            ended.add(box.name)
                 except (OSError, HTTPException, AssertionError, Cut):
                     time.sleep(0.02)
         workers = [threading.Thread(target=work, args=(i,)) for i in range(3)]
@@ -308,8 +316,21 @@ class Killed(Served):
         def found():
             return {b["sandboxID"] for b in self.client.ask("GET", "/sandboxes").json()}
         self.assertTrue(wait_until(lambda: found() == self.own()), (found(), self.own()))
-        self.assertEqual(known - ended - found(), set())
+        # Who got no answer to a kill was not told whether it came to that.
+        self.assertEqual(known - asked - found(), set())
         self.assertEqual(found() & ended, set())
+        told = collections.Counter((e["sandboxId"], e["eventLabel"]) for e in self.events())
+        self.assertEqual({told[name, "created"] for name in known}, {1})
+        self.assertEqual({told[name, "killed"] for name in ended}, {1})
+        self.assertEqual({told[name, "killed"] for name in found()}, {0})
+        self.assertEqual({count for count in told.values()}, {1})
+
+    def events(self):
+        """All of them; of those that end just now the end is told at once."""
+        events = []
+        while page := self.client.ask("GET", f"/events/sandboxes?orderAsc=true&limit=100&offset={len(events)}").json():
+            events += page
+        return events
 
     def kill_child(self, sig):
         child = self.server.child()
