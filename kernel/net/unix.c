@@ -367,53 +367,18 @@ static void unix_done(struct socket *s)
     unix_name_put(u->name);
 }
 
-static const struct socket_ops stream_ops = {
-    .bind = unix_bind,
-    .connect = connect_stream,
-    .listen = unix_listen,
-    .accept = unix_accept,
-    .accept_undo = socket_accept_undo,
-    .name = unix_get_name,
-    .shutdown = unix_shutdown,
-    .send = unix_send_stream,
-    .receive = unix_receive_stream,
-    .poll = unix_poll,
-    .ioctl = unix_ioctl,
-    .describe = unix_describe,
-    .release = unix_release,
-    .done = unix_done,
-};
+/* The kinds differ in how they connect and pass messages. */
+#define UNIX_OPS(connect_, send_, receive_)                                                   \
+    {                                                                                         \
+        .bind = unix_bind, .connect = connect_, .listen = unix_listen, .accept = unix_accept, \
+        .accept_undo = socket_accept_undo, .name = unix_get_name, .shutdown = unix_shutdown,  \
+        .send = send_, .receive = receive_, .poll = unix_poll, .ioctl = unix_ioctl,           \
+        .describe = unix_describe, .release = unix_release, .done = unix_done,                \
+    }
 
-static const struct socket_ops packet_ops = {
-    .bind = unix_bind,
-    .connect = connect_stream,
-    .listen = unix_listen,
-    .accept = unix_accept,
-    .accept_undo = socket_accept_undo,
-    .name = unix_get_name,
-    .shutdown = unix_shutdown,
-    .send = unix_send_packet,
-    .receive = unix_receive_packet,
-    .poll = unix_poll,
-    .ioctl = unix_ioctl,
-    .describe = unix_describe,
-    .release = unix_release,
-    .done = unix_done,
-};
-
-static const struct socket_ops datagram_ops = {
-    .bind = unix_bind,
-    .connect = connect_datagram,
-    .listen = unix_listen,
-    .accept = unix_accept,
-    .accept_undo = socket_accept_undo,
-    .name = unix_get_name,
-    .shutdown = unix_shutdown,
-    .send = unix_send_datagram,
-    .receive = unix_receive_datagram,
-    .poll = unix_poll,
-    .ioctl = unix_ioctl,
-    .describe = unix_describe,
-    .release = unix_release,
-    .done = unix_done,
-};
+static const struct socket_ops stream_ops =
+    UNIX_OPS(connect_stream, unix_send_stream, unix_receive_stream);
+static const struct socket_ops packet_ops =
+    UNIX_OPS(connect_stream, unix_send_packet, unix_receive_packet);
+static const struct socket_ops datagram_ops =
+    UNIX_OPS(connect_datagram, unix_send_datagram, unix_receive_datagram);

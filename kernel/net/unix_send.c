@@ -52,22 +52,29 @@ static bool may_merge(const struct socket *s, const struct socket *to, const str
            !to->pass_creds && to->file;
 }
 
+/* Gives m, with what goes beside its bytes, to the queue of `to`; frees it when that can't be. */
+static int append(struct socket *s, struct socket *to, struct message *m, struct sending *out)
+{
+    int r = attach_rights(m, out);
+    if (r < 0) {
+        message_free(m);
+        return r;
+    }
+    stamp(m, s, to, out);
+    message_set_sender(m, s, true);
+    message_queue_append(&to->receive, m);
+    return 0;
+}
+
 /* One piece: bytes, or an error. */
 static ssize_t send_piece(struct socket *s, struct socket *to, struct uio *u, struct sending *out)
 {
     struct message *m;
     size_t size = MIN(u->left, (size_t)SOCKET_STREAM_PIECE);
     ssize_t n = message_queue_write(&to->receive, u, size, may_merge(s, to, out), &m);
-    if (n >= 0 && m) {
-        int r = attach_rights(m, out);
-        if (r < 0) {
-            message_free(m);
-            return r;
-        }
-        stamp(m, s, to, out);
-        message_set_sender(m, s, true);
-        message_queue_append(&to->receive, m);
-    }
+    int r = n >= 0 && m ? append(s, to, m, out) : 0;
+    if (r < 0)
+        return r;
     if (n > 0)
         socket_wake(to, SOCKET_READABLE);
     return n;
@@ -113,15 +120,13 @@ static ssize_t deliver(struct socket *s, struct socket *to, struct uio *u, struc
     if (!m)
         return -ENOBUFS;
     int r = message_fill(m, u, size);
-    if (r == 0)
-        r = attach_rights(m, out);
     if (r < 0) {
         message_free(m);
         return r;
     }
-    stamp(m, s, to, out);
-    message_set_sender(m, s, true);
-    message_queue_append(&to->receive, m);
+    r = append(s, to, m, out);
+    if (r < 0)
+        return r;
     socket_wake(to, SOCKET_READABLE);
     return (ssize_t)size;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* sendfile(2), copy_file_range(2), splice(2), tee(2), vmsplice(2). */
-#include "tests/harness/harness.h"
+#include "tests/sys/files.h"
 
 #include <fcntl.h>
 #include <signal.h>
@@ -11,15 +11,6 @@
 #include <sys/uio.h>
 #include <sys/wait.h>
 #include <time.h>
-
-static int make_file(const char *name, const char *text)
-{
-    int fd = open(name, O_RDWR | O_CREAT | O_TRUNC, 0644);
-    ASSERT_GE(fd, 0);
-    ASSERT_EQ(write(fd, text, strlen(text)), strlen(text));
-    ASSERT_EQ(lseek(fd, 0, SEEK_SET), 0);
-    return fd;
-}
 
 #define EXPECT_CONTENT(fd, text)                                               \
     do {                                                                       \

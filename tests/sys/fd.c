@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Descriptors: dup(2), fcntl(2), pipe(2). */
-#include "tests/harness/harness.h"
+#include "tests/sys/files.h"
 
 #include <fcntl.h>
 #include <limits.h>
@@ -12,15 +12,6 @@
 #include <sys/wait.h>
 
 #define DUPFD_QUERY 1027
-
-static int make_file(const char *name, const char *text)
-{
-    int fd = open(name, O_RDWR | O_CREAT | O_TRUNC, 0644);
-    ASSERT_GE(fd, 0);
-    ASSERT_EQ(write(fd, text, strlen(text)), strlen(text));
-    ASSERT_EQ(lseek(fd, 0, SEEK_SET), 0);
-    return fd;
-}
 
 TEST(a_duplicate_shares_position_and_status_flags)
 {

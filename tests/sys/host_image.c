@@ -3,26 +3,12 @@
  * What the host image shows of the machine, and above all what it does not. There is nothing to ask
  * of a whole machine: natively all cases but the few that hold anywhere are skipped.
  */
-#include "tests/harness/harness.h"
+#include "tests/sys/procfs_support.h"
 
 #include <dirent.h>
 #include <fcntl.h>
 #include <grp.h>
 #include <sys/stat.h>
-
-static char text[65536];
-
-static ssize_t slurp(const char *path)
-{
-    int fd = open(path, O_RDONLY);
-    ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
-    int error = errno;
-    text[n > 0 ? n : 0] = '\0';
-    if (fd >= 0)
-        close(fd);
-    errno = error;
-    return n;
-}
 
 static int count_names(const char *directory)
 {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* mkdir(2), unlink(2), rename(2), link(2), symlink(2), mknod(2), chdir(2), getcwd(2), umask(2). */
-#include "tests/harness/harness.h"
+#include "tests/sys/files.h"
 
 #include <fcntl.h>
 #include <limits.h>
@@ -9,14 +9,6 @@
 #include <sys/syscall.h>
 #include <sys/sysmacros.h>
 #include <sys/wait.h>
-
-static int make_file(const char *name, const char *text)
-{
-    int fd = open(name, O_RDWR | O_CREAT | O_TRUNC, 0644);
-    ASSERT_GE(fd, 0);
-    ASSERT_EQ(write(fd, text, strlen(text)), strlen(text));
-    return fd;
-}
 
 static ino_t inode_of(const char *name)
 {

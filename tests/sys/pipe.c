@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tests/harness/harness.h"
+#include "tests/sys/waiting.h"
 
 #include <fcntl.h>
 #include <limits.h>
@@ -168,19 +168,6 @@ TEST(page_counts_until_its_last_byte_is_read)
     EXPECT_EQ(read(ends[0], page, 1), 1);
     EXPECT_EQ(poll_events(ends[1]), POLLOUT);
     EXPECT_EQ(write(ends[1], page, PAGE), PAGE);
-}
-
-static volatile sig_atomic_t signals_seen;
-
-static void count_signal(int sig)
-{
-    signals_seen++;
-}
-
-static void handle(int sig, int flags)
-{
-    struct sigaction action = {.sa_handler = count_signal, .sa_flags = flags};
-    ASSERT_EQ(sigaction(sig, &action, NULL), 0);
 }
 
 TEST(writing_without_readers_signals)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tests/harness/harness.h"
+#include "tests/sys/waiting.h"
 
 #include <fcntl.h>
 #include <poll.h>
@@ -14,26 +14,6 @@
 
 static int ends[2];
 static void *volatile bad_address = (void *)8;
-
-static long now_ms(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return t.tv_sec * 1000 + t.tv_nsec / 1000000;
-}
-
-static volatile sig_atomic_t signals_seen;
-
-static void count_signal(int sig)
-{
-    signals_seen++;
-}
-
-static void handle(int sig, int flags)
-{
-    struct sigaction action = {.sa_handler = count_signal, .sa_flags = flags};
-    ASSERT_EQ(sigaction(sig, &action, NULL), 0);
-}
 
 static void block(int sig)
 {

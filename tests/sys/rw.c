@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* read(2), write(2) and kin, positions, sizes, ioctl(2) of files. */
-#include "tests/harness/harness.h"
+#include "tests/sys/files.h"
 
 #include <fcntl.h>
 #include <limits.h>
@@ -17,15 +17,6 @@
 #include <sys/uio.h>
 #include <sys/wait.h>
 #include <time.h>
-
-static int make_file(const char *name, const char *text)
-{
-    int fd = open(name, O_RDWR | O_CREAT | O_TRUNC, 0644);
-    ASSERT_GE(fd, 0);
-    ASSERT_EQ(write(fd, text, strlen(text)), strlen(text));
-    ASSERT_EQ(lseek(fd, 0, SEEK_SET), 0);
-    return fd;
-}
 
 /* Two pages, of which the second can't be touched; the end of the first. */
 static char *page_end(void)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Dispositions, masks, sending, death: sigaction(2), sigprocmask(2), kill(2), SIGCHLD. */
-#include "tests/harness/harness.h"
+#include "tests/sys/signal_sets.h"
 
 #include <fcntl.h>
 #include <poll.h>
@@ -32,28 +32,6 @@ static void handle(int sig, void (*handler)(int, siginfo_t *, void *), int flags
     struct sigaction a = {.sa_sigaction = handler, .sa_flags = SA_SIGINFO | flags};
     sigemptyset(&a.sa_mask);
     ASSERT_EQ(sigaction(sig, &a, NULL), 0);
-}
-
-static sigset_t set_of(int a, int b)
-{
-    sigset_t s;
-    sigemptyset(&s);
-    sigaddset(&s, a);
-    if (b)
-        sigaddset(&s, b);
-    return s;
-}
-
-static void block(int a, int b)
-{
-    sigset_t s = set_of(a, b);
-    ASSERT_EQ(sigprocmask(SIG_BLOCK, &s, NULL), 0);
-}
-
-static void unblock(int a, int b)
-{
-    sigset_t s = set_of(a, b);
-    ASSERT_EQ(sigprocmask(SIG_UNBLOCK, &s, NULL), 0);
 }
 
 static bool is_blocked(int sig)

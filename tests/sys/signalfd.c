@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tests/harness/harness.h"
+#include "tests/sys/signal_sets.h"
 
 #include <fcntl.h>
 #include <poll.h>
@@ -11,22 +11,6 @@
 #include <sys/wait.h>
 
 static void *volatile bad_address = (void *)8;
-
-static sigset_t set_of(int a, int b)
-{
-    sigset_t set;
-    sigemptyset(&set);
-    sigaddset(&set, a);
-    if (b)
-        sigaddset(&set, b);
-    return set;
-}
-
-static void block(int a, int b)
-{
-    sigset_t set = set_of(a, b);
-    ASSERT_EQ(sigprocmask(SIG_BLOCK, &set, NULL), 0);
-}
 
 static int make(int a, int b, int flags)
 {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Realtime signals and their queue; sigqueue(3), sigtimedwait(2). */
-#include "tests/harness/harness.h"
+#include "tests/sys/signal_sets.h"
 
 #include <poll.h>
 #include <pthread.h>
@@ -30,28 +30,6 @@ static void handle(int sig)
     /* Nothing nests, so that the order of arrival is the order of the notes. */
     sigfillset(&a.sa_mask);
     ASSERT_EQ(sigaction(sig, &a, NULL), 0);
-}
-
-static sigset_t set_of(int a, int b)
-{
-    sigset_t s;
-    sigemptyset(&s);
-    sigaddset(&s, a);
-    if (b)
-        sigaddset(&s, b);
-    return s;
-}
-
-static void block(int a, int b)
-{
-    sigset_t s = set_of(a, b);
-    ASSERT_EQ(sigprocmask(SIG_BLOCK, &s, NULL), 0);
-}
-
-static void unblock(int a, int b)
-{
-    sigset_t s = set_of(a, b);
-    ASSERT_EQ(sigprocmask(SIG_UNBLOCK, &s, NULL), 0);
 }
 
 static int queue(int sig, int value)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* stat(2), statx(2), access(2), readlink(2), statfs(2). */
-#include "tests/harness/harness.h"
+#include "tests/sys/files.h"
 
 #include <fcntl.h>
 #include <limits.h>
@@ -17,14 +17,6 @@
 #ifndef AT_EMPTY_PATH
 #define AT_EMPTY_PATH 0x1000
 #endif
-
-static int make_file(const char *name, const char *text)
-{
-    int fd = open(name, O_RDWR | O_CREAT | O_TRUNC, 0644);
-    ASSERT_GE(fd, 0);
-    ASSERT_EQ(write(fd, text, strlen(text)), strlen(text));
-    return fd;
-}
 
 static long statx_call(int dirfd, const char *name, int flags, unsigned mask, void *buffer)
 {

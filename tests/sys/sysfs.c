@@ -3,7 +3,7 @@
  * /sys as programs use it to size themselves: sysfs(5), cgroups(7). What is asked for is what is
  * the same on any machine; what a sandbox lacks on purpose is asked for inside only.
  */
-#include "tests/harness/harness.h"
+#include "tests/sys/procfs_support.h"
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -15,20 +15,6 @@
 
 #define CPU  "/sys/devices/system/cpu/"
 #define NODE "/sys/devices/system/node/"
-
-static char text[65536];
-
-static ssize_t slurp(const char *path)
-{
-    int fd = open(path, O_RDONLY);
-    ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
-    int error = errno;
-    text[n > 0 ? n : 0] = '\0';
-    if (fd >= 0)
-        close(fd);
-    errno = error;
-    return n;
-}
 
 /* A list such as "0-3,8": how many. */
 static int count_list(const char *list)
