@@ -101,7 +101,9 @@ static int set_outcome(json_t *object, const struct sandbox_outcome *o)
     r |= json_object_set_new(object, "cpu_user_ms", make_ms(o->user_ns));
     r |= json_object_set_new(object, "cpu_system_ms", make_ms(o->system_ns));
     r |= json_object_set_new(object, "peak_memory_bytes",
-                             o->user_ns < 0 ? json_null() : json_integer(o->peak_memory_bytes));
+                             o->user_ns < 0 || o->peak_memory_bytes == 0
+                                 ? json_null()
+                                 : json_integer(o->peak_memory_bytes));
     return r ? -ENOMEM : 0;
 }
 

@@ -15,6 +15,8 @@
 #define SCRUBBED_MAX_BYTES (4u << 20)
 /* When a kernel that took no signal is told again. */
 #define SIGNAL_AGAIN_NS (10 * NSEC_PER_MSEC)
+/* That the kernel may take to tell an end, after SIGKILL. */
+#define SILENCE_NS (5 * NSEC_PER_SEC)
 
 /* ---- input ---- */
 
@@ -234,6 +236,12 @@ static bool ask_kernel(struct execs *execs, const struct exec *x, int records, c
     return sandbox_send_descriptors(execs->sandbox, &p, fds, count);
 }
 
+static int64_t later(int64_t ns, int64_t by_ns)
+{
+    int64_t then;
+    return __builtin_add_overflow(ns, by_ns, &then) ? INT64_MAX : then;
+}
+
 static struct exec *new_exec(struct execs *execs, const struct exec_order *o)
 {
     struct exec *x = calloc(1, sizeof(*x));
@@ -256,6 +264,8 @@ static struct exec *new_exec(struct execs *execs, const struct exec_order *o)
     memcpy(x->tag, o->tag, MIN(o->tag_size, sizeof(x->tag) - 1));
     x->deadline_ns = o->timeout_ns > 0 ? execs_in_ns(o->timeout_ns) : 0;
     x->grace_ns = o->grace_ns;
+    if (x->deadline_ns)
+        x->given_up_ns = later(later(x->deadline_ns, MAX(o->grace_ns, (int64_t)0)), SILENCE_NS);
     execs->last_number = execs->last_number == INT32_MAX ? 1 : execs->last_number + 1;
     x->number = execs->last_number;
     x->started_ns = execs_now_ns();
@@ -336,8 +346,26 @@ bool exec_signal(struct exec *x, int sig, uint32_t flags)
     return sandbox_send_text(x->execs->sandbox, &p, "");
 }
 
+/*
+ * Whoever waits does not so for a kernel that was starved or taken over, or for a process that the
+ * machine holds up. What comes of it later is nobody's.
+ */
+static void give_up(struct exec *x)
+{
+    static const char words[] = "the sandbox's kernel does not answer; end the sandbox";
+    x->is_timed_out = true;
+    if (x->state == EXEC_STARTING)
+        exec_note_failed(x, SANDBOX_STATUS_FAILED, words, sizeof(words) - 1);
+    else
+        exec_note_ended(x, SIGKILL, CONTROL_BY_ITSELF);
+}
+
 void exec_check_clock(struct exec *x, int64_t now_ns)
 {
+    if (x->given_up_ns && now_ns >= x->given_up_ns && x->state != EXEC_OVER_WITH) {
+        give_up(x);
+        return;
+    }
     /* One that is not there yet would not get the signal. */
     if (x->deadline_ns == 0 || now_ns < x->deadline_ns || x->state != EXEC_RUNNING)
         return;
@@ -357,7 +385,7 @@ static void note_over(struct exec *x)
     x->state = EXEC_OVER_WITH;
     x->execs->running--;
     x->execs->ended++;
-    x->deadline_ns = 0;
+    x->deadline_ns = x->given_up_ns = 0;
     exec_source_close(x->execs, &x->input);
     buf_done(&x->input_data);
     exec_tell_end(x);

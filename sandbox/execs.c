@@ -355,9 +355,11 @@ int64_t execs_deadline(const struct execs *x)
     int64_t deadline = x->is_deaf ? x->deaf_until_ns : 0;
     list_for_each(program, &x->programs, link)
     {
-        if (program->state == EXEC_RUNNING && program->deadline_ns &&
-            (deadline == 0 || program->deadline_ns < deadline))
-            deadline = program->deadline_ns;
+        int64_t next = program->given_up_ns;
+        if (program->state == EXEC_RUNNING && program->deadline_ns)
+            next = program->deadline_ns;
+        if (next && (deadline == 0 || next < deadline))
+            deadline = next;
     }
     return deadline;
 }

@@ -74,6 +74,10 @@ class Living(Case):
         with open(f"{runtime_folder()}/sandboxes/{self.name}", encoding="utf-8") as f:
             return int(re.search(r"^starter=(\d+)$", f.read(), re.M).group(1))
 
+    def kernel(self):
+        with open(f"{runtime_folder()}/sandboxes/{self.name}", encoding="utf-8") as f:
+            return int(re.search(r"^pid=(\d+)$", f.read(), re.M).group(1))
+
     @staticmethod
     def takes(pid, number):
         """Whether a process of glovebox has begun to look for that signal."""
@@ -208,6 +212,18 @@ class Exec(Living):
         # Not the shell alone: all of its session.
         left = self.exec("sh", "-c", "ls /proc | grep -c '^[0-9]'")
         self.assertLessEqual(int(left.stdout), 4, left.stdout)
+
+    def test_no_call_waits_for_a_kernel_that_does_not_obey(self):
+        self.create()
+        running = self.start_exec("sh", "-c", "echo up; sleep 1000", options=["--timeout", "1"])
+        self.assertEqual(running.stdout.read(3), b"up\n")
+        kernel = self.kernel()
+        os.kill(kernel, signal.SIGSTOP)
+        self.addCleanup(os.kill, kernel, signal.SIGCONT)
+        done = self.exec("true", options=["--timeout", "0.1"])
+        self.assertEqual(done.returncode, 125, done.stderr)
+        self.assertIn(b"kernel does not answer; end the sandbox", done.stderr)
+        self.assertEqual(running.wait(LIMIT), 124, running.stderr.read())
 
     def test_who_is_left_behind_does_not_hold_up_its_end(self):
         self.create()

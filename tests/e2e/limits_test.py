@@ -163,6 +163,8 @@ class Rows:
         self.assertEqual(result["message"],
                          "memory limit of 256 MiB reached; raise it with --memory")
         self.assertEqual(result["limits"]["memory_bytes"], 256 << 20)
+        # As far as it is known: never 0.
+        self.assertNotEqual(result["peak_memory_bytes"], 0)
         self.assertGreaterEqual(result["memory_kills"], 1)
 
     def test_memory_of_another_program(self):
