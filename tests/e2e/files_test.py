@@ -9,7 +9,7 @@ import struct
 import sys
 
 sys.dont_write_bytecode = True
-from cases import LIMIT, Case, main, wait_until  # noqa: E402
+from cases import LIMIT, Case, descendants, main, stat_fields, wait_until  # noqa: E402
 import files_client as files  # noqa: E402
 from files_client import (AND_COMMIT, AS_ROOT, CHANGED, CREATED, EXACT_MODE, OVERFLOW, PARENTS, REMOVED,  # noqa: E402
                           RENAMED, WITH_DATA, WITH_TIME, WRITTEN, Connection)
@@ -366,6 +366,22 @@ class Watching(Files):
                                  (CREATED, "back/c/g"), (CREATED, "back/c/h")]))
         c.ask(files.REMOVE, "/tmp/w")
         self.assertIn((REMOVED, "."), w.events_until((REMOVED, ".")))
+
+    def test_directories_that_leave_a_deep_tree(self):
+        """Each costs a look at what is watched, not at all that is above each of it: the kernel answers nobody meanwhile."""
+        self.sandbox("for k in range(4):\n    os.chdir('/tmp/d')\n    for name in [str(k)] + ['a'] * 1900:\n"
+                     "        os.mkdir(name)\n        os.chdir(name)\nos.chdir('/tmp/d')\nos.mkdir('/tmp/o')\n"
+                     "for i in range(250): os.mkdir(f'z{i}')")
+        w = self.connect()
+        w.watch("/tmp/d", recursive=True)
+        kernel = descendants(self.process.pid)[0][0]
+
+        def ticks():
+            return sum(int(n) for n in stat_fields(kernel)[11:13])
+        self.inside("[os.rename(f'z{i}', f'/tmp/o/{i}') for i in range(250)] and 0")
+        before = ticks()
+        w.events_until((RENAMED, "z249"))
+        self.assertLess(ticks() - before, 3 * os.sysconf("SC_CLK_TCK"))  # of the processor; it was more than twice that
 
     def test_what_can_not_be_watched(self):
         c = self.sandbox()

@@ -30,6 +30,7 @@ struct node {
     int wd;
     struct node *above; /* NULL: what was asked for */
     bool announces;     /* what is found in it is told */
+    bool is_taken;      /* by take_tree(), which runs */
     struct cursor cursor;
     char *name;
 };
@@ -69,20 +70,36 @@ static bool is_below(const struct node *n, const struct node *above)
     return false;
 }
 
-/* With all that are below it. Those stand after it in the list, so that they go first. */
+/*
+ * Puts a node and all that are below it into a list, those above first. They stand behind it, each
+ * behind the one above it: so one look at each is enough, however deep they are.
+ */
+static void take_tree(struct files_watch *w, struct node *top, struct list *ret)
+{
+    struct list *at = &top->link, *next;
+    struct node *n;
+    list_init(ret);
+    for (; at != &w->nodes; at = next) {
+        n = list_entry(at, struct node, link);
+        next = at->next;
+        if (n != top && !(n->above && n->above->is_taken))
+            continue;
+        n->is_taken = true;
+        list_remove(at);
+        list_append(ret, at);
+    }
+    list_for_each(n, ret, link) n->is_taken = false;
+}
+
+/* With all that are below it, which go first. */
 static void forget_tree(struct files_watch *w, struct node *top)
 {
-    struct list *at = w->nodes.prev;
-    while (at != &w->nodes) {
-        struct node *n = list_entry(at, struct node, link);
-        bool is_last = n == top;
-        at = at->prev;
-        if (is_below(n, top)) {
-            notify_watch_remove(w->group, n->wd);
-            node_free(w, n);
-        }
-        if (is_last)
-            return;
+    struct list tree;
+    take_tree(w, top, &tree);
+    while (!list_is_empty(&tree)) {
+        struct node *n = list_entry(tree.prev, struct node, link);
+        notify_watch_remove(w->group, n->wd);
+        node_free(w, n);
     }
 }
 
@@ -249,7 +266,7 @@ static struct node *find_child(const struct files_watch *w, const struct node *a
 /* The node that moves gets its new place; those below it go behind it in the list. */
 static void finish_move(struct files_watch *w, struct node *above, const char *name)
 {
-    struct node *n = w->moving, *at, *tmp;
+    struct node *n = w->moving;
     char *copy = strdup(name);
     w->moving = NULL;
     if (!copy || is_below(above, n)) {
@@ -262,12 +279,7 @@ static void finish_move(struct files_watch *w, struct node *above, const char *n
     n->name = copy;
     n->above = above;
     struct list moved;
-    list_init(&moved);
-    list_for_each_safe(at, tmp, &w->nodes, link) if (is_below(at, n))
-    {
-        list_remove(&at->link);
-        list_append(&moved, &at->link);
-    }
+    take_tree(w, n, &moved);
     list_splice(&w->nodes, &moved);
 }
 
