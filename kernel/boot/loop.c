@@ -97,11 +97,12 @@ void loop_run(void)
     call_on_park = on_call_park;
     while (!stopping) {
         struct seccomp_notif n;
+        call_run_woken();
+        /* Of what they, timers and the host have changed; its signals may wake others. */
         async_deliver();
-        bool more = call_run_woken();
         if (stopping)
             break;
-        int64_t deadline = more ? 0 : timer_next_ns();
+        int64_t deadline = call_is_any_woken() ? 0 : timer_next_ns();
         if (kernel.config.trace)
             trace_flush();
         int r = host->receive(&n, deadline, expects_no_call());

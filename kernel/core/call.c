@@ -185,7 +185,7 @@ void call_wake(struct call *c)
         list_append(&woken, &c->run_link);
 }
 
-bool call_run_woken(void)
+void call_run_woken(void)
 {
     /* Only those woken by now: what they wake in turn is for the next round. */
     struct list batch;
@@ -200,6 +200,10 @@ bool call_run_woken(void)
         else
             call_abandon(c);
     }
+}
+
+bool call_is_any_woken(void)
+{
     return !list_is_empty(&woken);
 }
 

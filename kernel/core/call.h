@@ -164,12 +164,13 @@ void call_abandon(struct call *c);
 
 /*
  * For the main loop. call_new: a call from the pool, zeroed, or NULL. call_run: runs the handler
- * and acts on what it returns. call_run_woken: runs all that were woken; true if these have woken
- * more, which wait for the next time.
+ * and acts on what it returns. call_run_woken: runs all that were woken; what these wake waits for
+ * the next time. call_is_any_woken: whether something waits for it.
  */
 struct call *call_new(void);
 void call_run(struct call *c);
-bool call_run_woken(void);
+void call_run_woken(void);
+bool call_is_any_woken(void);
 
 /*
  * Asked before each run of a handler. False: it must not run now; the call has been parked, and is

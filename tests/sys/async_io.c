@@ -15,6 +15,7 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <termios.h>
+#include <time.h>
 
 static volatile sig_atomic_t count, last_signal;
 static siginfo_t last;
@@ -263,6 +264,36 @@ TEST(a_group_is_told)
     ASSERT_EQ(fcntl(p[0], F_SETFL, O_ASYNC), 0);
     ASSERT_EQ(write(p[1], "x", 1), 1);
     end_owner(pid);
+}
+
+#define PIPE_BYTES 65536
+
+/* The rest of a write that waited comes without a call of anybody's. */
+TEST(the_rest_of_a_write_tells)
+{
+    static char data[4 * PIPE_BYTES];
+    struct timespec began, now;
+    int p[2];
+    pid_t pid = start_owner(false);
+    ASSERT_EQ(pipe(p), 0);
+    ASSERT_EQ(fcntl(p[0], F_SETOWN, pid), 0);
+    ASSERT_EQ(fcntl(p[0], F_SETFL, O_ASYNC), 0);
+    pid_t writer = fork();
+    if (writer == 0)
+        _exit(write(p[1], data, sizeof(data)) != sizeof(data));
+    volatile int *told = shared;
+    for (int i = 0; i < 2000 && !*told; i++)
+        usleep(1000);
+    EXPECT_EQ(*told, 1);
+    *told = 0;
+    ASSERT_EQ(read(p[0], data, PIPE_BYTES), PIPE_BYTES);
+    clock_gettime(CLOCK_MONOTONIC, &began);
+    do
+        clock_gettime(CLOCK_MONOTONIC, &now);
+    while (!*told && now.tv_sec - began.tv_sec < 5);
+    end_owner(pid);
+    ASSERT_EQ(kill(writer, SIGKILL), 0);
+    ASSERT_EQ(waitpid(writer, NULL, 0), writer);
 }
 
 #define MANY 40
