@@ -106,8 +106,8 @@ void boxes_inherit(int64_t from, int64_t to);
 /* Moves the end. 0; negative errno: nothing has changed. */
 int box_set_deadline(struct box *b, int64_t deadline_ms);
 
-/* What it may reach: for the records, before that is in force; network NULL: nothing was said. 0; or
- * negative errno, and nothing is recorded. */
+/* What it may reach: for the records, before that is in force; network NULL: nothing was said. 0;
+ * or negative errno, and nothing is recorded. */
 int box_record_network(const struct box *b, const json_t *network, int internet);
 
 /* It is in force; network is shared. */

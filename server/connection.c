@@ -16,10 +16,10 @@
 #include <sys/resource.h>
 #include <sys/socket.h>
 
-#define LISTENERS_MAX   8
-#define SWEEP_NS        NSEC_PER_SEC
+#define LISTENERS_MAX 8
+#define SWEEP_NS      NSEC_PER_SEC
 /* How long nobody is let in when there is no descriptor for him. */
-#define REST_NS (50 * NSEC_PER_MSEC)
+#define REST_NS         (50 * NSEC_PER_MSEC)
 #define ACCEPTS_AT_ONCE 64
 
 static struct watch listeners[LISTENERS_MAX];

@@ -36,9 +36,9 @@ struct reader {
 static void answer(struct reader *l)
 {
     char next[LOG_CURSOR_SIZE];
-    int r = l->records.failed
-                ? -ENOMEM
-                : log_printed_put(&l->page, l->records.data ? l->records.data : "", l->records.size);
+    int r = l->records.failed ? -ENOMEM
+                              : log_printed_put(&l->page, l->records.data ? l->records.data : "",
+                                                l->records.size);
     json_t *value = r == 0 ? log_page_make(&l->page, next) : NULL;
     if (value && next[0])
         request_add_field(l->request, "x-next-token", next);
@@ -85,9 +85,7 @@ static void put_event(struct log_page *p, struct db_query *q)
     char message[512];
     json_t *data = event_data(q);
     const struct log_line l = {
-        .place = {.at_ms = event_at_ms(q),
-                  .kind = LOG_EVENT,
-                  .number = (uint64_t)event_number(q)},
+        .place = {.at_ms = event_at_ms(q), .kind = LOG_EVENT, .number = (uint64_t)event_number(q)},
         .level = level_of(q, data),
         .event = event_name(q),
         .tag = "",

@@ -150,8 +150,7 @@ static void start(struct change *c)
     int error = box_record_network(b, c->network, c->internet);
     bool is_recorded = error == 0;
     if (is_recorded)
-        error =
-            launcher_ask(&c->ask, LAUNCH_POLICY, 0, c->policy.data, c->policy.size);
+        error = launcher_ask(&c->ask, LAUNCH_POLICY, 0, c->policy.data, c->policy.size);
     if (error == 0)
         return;
     fail_because(c, error);

@@ -34,11 +34,11 @@
 #define METADATA_MAX_BYTES 16384 /* of keys and values, of one sandbox */
 #define ENV_MAX_BYTES      65536
 #define TIMEOUT_MAX_S      86400
-#define RULES_MAX          256  /* entries of allowOut, and of denyOut */
-#define STREAMS_MAX        1000 /* open at once, of all sandboxes */
-#define CHANGES_MAX        256  /* of networks, that are under way or wait for their turn */
-#define CHANGES_OF_ONE_MAX 8    /* likewise, of one sandbox */
-#define PORT_RELAYS_MAX    256  /* requests to ports of one sandbox at once, with WebSockets */
+#define RULES_MAX          256    /* entries of allowOut, and of denyOut */
+#define STREAMS_MAX        1000   /* open at once, of all sandboxes */
+#define CHANGES_MAX        256    /* of networks, that are under way or wait for their turn */
+#define CHANGES_OF_ONE_MAX 8      /* likewise, of one sandbox */
+#define PORT_RELAYS_MAX    256    /* requests to ports of one sandbox at once, with WebSockets */
 #define AUDIT_ROWS_MAX     100000 /* of all tenants: the oldest goes of who has most */
 
 /* ---- events ---- */

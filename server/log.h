@@ -8,9 +8,9 @@
  *    "keyName":"owner","sandbox":null,"method":"GET","path":"/sandboxes","status":200,
  *    "bytes":512,"ms":1.25,"cut":false}
  *
- * Its level is "error" where the server could not do what it should have (500, 503, 507), "warn" for
- * all else that was refused or did not work, and for what it says to the person who runs it; with
- * which it ends, that is an "error".
+ * Its level is "error" where the server could not do what it should have (500, 503, 507), "warn"
+ * for all else that was refused or did not work, and for what it says to the person who runs it;
+ * with which it ends, that is an "error".
  *
  * No credentials: neither fields of a request nor its query, where signatures are, and what looks
  * like an API key in a path is masked. All that a client chose is cut to LOG_PATH_MAX and escaped,

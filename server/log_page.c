@@ -30,8 +30,7 @@ static bool read_place(const char *text, struct log_place *ret)
     if (has_more && (!read_number(&text, '-', LOG_PRINTED, &kind) || kind == 0 || text[-1] != '-' ||
                      !read_number(&text, '\0', INT64_MAX, &number)))
         return false;
-    *ret =
-        (struct log_place){.at_ms = (int64_t)at_ms, .kind = (unsigned)kind, .number = number};
+    *ret = (struct log_place){.at_ms = (int64_t)at_ms, .kind = (unsigned)kind, .number = number};
     return true;
 }
 
@@ -177,8 +176,7 @@ void log_page_put(struct log_page *p, const struct log_line *l)
         p->is_failed = true;
         return;
     }
-    *e = (struct log_entry){
-        .place = l->place, .level = l->level, .event = l->event, .pid = l->pid};
+    *e = (struct log_entry){.place = l->place, .level = l->level, .event = l->event, .pid = l->pid};
     e->tag = memcpy(e->texts, l->tag, tag);
     e->text = memcpy(e->texts + tag, l->text, text);
     if (p->count == ARRAY_SIZE(p->entries))
@@ -222,8 +220,8 @@ static int append(const struct log_entry *e, json_t *lines, json_t *entries)
     json_t *line = text ? json_pack("{ss sO ss ss sO}", "timestamp", at, "line", text, "level",
                                     e->level, "message", e->text, "fields", fields)
                         : NULL;
-    json_t *entry = line ? json_pack("{ss ss ss sO}", "timestamp", at, "level", e->level,
-                                     "message", e->text, "fields", fields)
+    json_t *entry = line ? json_pack("{ss ss ss sO}", "timestamp", at, "level", e->level, "message",
+                                     e->text, "fields", fields)
                          : NULL;
     json_decref(text);
     json_decref(fields);

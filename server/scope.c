@@ -136,7 +136,7 @@ static bool read_prefix(const json_t *object, struct scope *s)
 
 static bool is_member(const char *key)
 {
-    static const char *const others[] = {"egress", "expiresAt", "readOnly", "manageKeys",
+    static const char *const others[] = {"egress",      "expiresAt", "readOnly",  "manageKeys",
                                          "publicPorts", "templates", "namePrefix"};
     for (size_t i = 0; i < ARRAY_SIZE(numbers); i++)
         if (!strcmp(numbers[i].name, key))
@@ -172,7 +172,8 @@ static const char *read_all(const json_t *object, struct scope *s)
     if (!read_expiry(object, s))
         return "scope.expiresAt: give a time as 2026-01-02T03:04:05Z, no later than the own key's";
     if (!read_rights(object, s))
-        return "scope: readOnly, manageKeys and publicPorts can only be narrower than the own key's";
+        return "scope: readOnly, manageKeys and publicPorts can only be narrower than the own "
+               "key's";
     if (!read_templates(object, s))
         return "scope.templates: give names, all of which the own key may use";
     if (!read_prefix(object, s))
@@ -198,9 +199,9 @@ json_t *scope_write(const struct scope *s)
 {
     char expires[TIME_TEXT_SIZE + 1];
     struct scope copy = *s;
-    json_t *object = json_pack("{ss sb sb sb}", "egress", egress_names[s->egress], "readOnly",
-                               s->read_only, "manageKeys", s->manages_keys, "publicPorts",
-                               !s->private_ports);
+    json_t *object =
+        json_pack("{ss sb sb sb}", "egress", egress_names[s->egress], "readOnly", s->read_only,
+                  "manageKeys", s->manages_keys, "publicPorts", !s->private_ports);
     bool is_whole = object != NULL;
     for (size_t i = 0; is_whole && i < ARRAY_SIZE(numbers); i++) {
         int64_t number = *number_at(&copy, &numbers[i]);

@@ -29,7 +29,7 @@ struct scope {
     bool read_only; /* sees, and gets no sandbox's token */
     bool manages_keys;
     bool private_ports; /* whoever connects to a sandbox's ports needs its traffic token */
-    json_t *templates; /* names, or NULL: all */
+    json_t *templates;  /* names, or NULL: all */
     char prefix[SCOPE_PREFIX_MAX + 1]; /* of [a-z0-9]: of ids, behind their 'i' */
 };
 

@@ -17,7 +17,7 @@ MISSING = {"format": "no clang-format-14", "built": f"nothing was built in {BUIL
 # Where meson builds every file, and where each is a test of its own.
 BUILT_FOLDERS = ("cli/", "gateway/", "kernel/", "lib/", "library/", "probes/", "sandbox/", "tests/sys/", "tests/unit/")
 TEST_FOLDERS = ("tests/sys/", "tests/unit/")
-FOLDERS = ("abi", "bench", "cli", "examples", "gateway", "include", "kernel", "lib", "library", "probes", "sandbox", "tests", "tools")
+FOLDERS = ("abi", "bench", "cli", "client", "courier", "examples", "gateway", "include", "kernel", "lib", "library", "probes", "sandbox", "serve", "server", "tests", "tools")
 
 
 def walked():
