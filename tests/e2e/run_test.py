@@ -708,68 +708,6 @@ class Json(Case):
         self.assertEqual(done.returncode, 125)
 
 
-class Trace(Case):
-    def test_to_a_file(self):
-        path = self.path("trace")
-        self.expect(run("--trace", path, "cat", "/etc/hostname"), 0, err=b"")
-        with open(path, encoding="utf-8") as f:
-            text = f.read()
-        self.assertRegex(text, r'openat\(.*"/etc/hostname".*\) += 3')
-        self.assertRegex(text, r"write\(1, .*\) += 9")
-        self.assertTrue(text.endswith("\n"))
-
-    def test_to_standard_error(self):
-        done = run("--trace", "-", "true")
-        self.expect(done, 0, b"")
-        self.assertIn(b"mmap(", done.stderr)
-
-    def test_shows_errors_by_name(self):
-        path = self.path("trace")
-        run("--trace", path, "cat", "/no/such")
-        with open(path, encoding="utf-8") as f:
-            self.assertRegex(f.read(), r'"/no/such".*ENOENT')
-
-    def test_is_safe_to_look_at(self):
-        path = self.path("trace")
-        run("--trace", path, "cat", "\033]0;title\007")
-        with open(path, "rb") as f:
-            data = f.read()
-        self.assertIsNone(re.search(rb"[^\t\n -~]", data))
-        self.assertIn(b"title", data)
-
-    def test_that_can_not_be_written(self):
-        self.expect_refused(run("--trace", "/no/such/file", "true"), "--trace /no/such/file: No such")
-        self.expect_refused(run("--trace", self.folder, "true"), "--trace .*: Is a directory")
-
-    def test_reader_that_is_stopped(self):
-        path = self.path("trace")
-        began, ended = self.path("began"), self.path("ended")
-        calls = 20000
-        # kill is a builtin of the shell and a call each time.
-        script = (f"i=0; : >/out/began; while [ $i -lt {calls} ]; do kill -0 $$; i=$((i+1)); done; "
-                  ": >/out/ended; exit 3")
-        with start("--trace", path, "--mount", f"{self.folder}:/out:rw", "sh", "-c", script) as process:
-            self.assertTrue(wait_until(lambda: os.path.exists(began)))
-            process.send_signal(signal.SIGSTOP)
-            try:
-                self.assertTrue(wait_until(lambda: os.path.exists(ended), LIMIT), "the program is held up")
-            finally:
-                process.send_signal(signal.SIGCONT)
-            _, errors = process.communicate(timeout=LIMIT)
-        self.assertEqual((process.returncode, errors), (3, b""))
-        with open(path, encoding="utf-8") as f:
-            text = f.read()
-        recorded = len(re.findall(r"^\d+ \w+\(", text, re.M))
-        missing = sum(map(int, re.findall(r"^\((\d+) calls are missing here", text, re.M)))
-        self.assertGreater(missing, 0)
-        self.assertGreater(recorded + missing, calls)
-
-    def test_reader_that_went_away(self):
-        done = subprocess.run(["sh", "-c", '"$0" run --trace /dev/fd/3 -- sh -c "sleep 0.2; exit 5" '
-                               "3>&1 >/dev/null | true", GLOVEBOX], timeout=LIMIT, capture_output=True)
-        self.assertEqual(done.returncode, 0)
-
-
 class BadInput(Case):
     def test_options(self):
         cases = [
