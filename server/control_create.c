@@ -220,8 +220,9 @@ static void ready(struct request *r)
     json_t *body = control_read_body(r);
     if (!body)
         return;
-    bool is_good = check_template(r, body, &wish.template) &&
-                   check_timeout(r, body, &wish.timeout_s) && check_missing(r, body) &&
+    /* First what is not offered: with it SDKs ask for templates that there are not either. */
+    bool is_good = check_missing(r, body) && check_template(r, body, &wish.template) &&
+                   check_timeout(r, body, &wish.timeout_s) &&
                    check_map(r, body, "metadata", METADATA_MAX_BYTES, &wish.metadata) &&
                    check_map(r, body, "envVars", ENV_MAX_BYTES, &wish.env) &&
                    check_env(r, wish.env) && check_network(r, body, &wish, &policy) &&

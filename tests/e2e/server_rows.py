@@ -132,7 +132,7 @@ BY = {
     "T37": ["ways_by_host_by_fields_by_path", "ways_nobody_there", "tunnels_a_websocket", "private_by_default", "fields_a_host_of_its_own",
             "hosts/for_those_with_a_token", "hosts/by_another_name"],
     "T38": ["control_what_is_not_offered_says_so", "shapes_names_in_a_path_are_decoded_behind_its_parts", "errors/snapshots_and_forks"],
-    "T39": ["builds_are_refused_before_anybody_waits", "errors/templates"],
+    "T39": ["builds_are_refused_before_anybody_waits", "errors/templates", "errors/names_and_tags_of_templates"],
     "T40": ["words_are_kept_replaced_and_cleared", "words_that_are_none", "uploads_packed_and_in_chunks",
             "shapes_pages_of_other_origins_may_read", "control_what_is_not_offered_says_so", "files/with_words_beside",
             "errors/volumes_and_secrets"],

@@ -78,9 +78,22 @@ test('templates', async () => {
   await raises(kinds, () => isSince(2, 9) ? e2b.Template.build(template, 'mine') : e2b.Template.build(template, { alias: 'mine' }), NOT_YET)
 })
 
+test('names_and_tags_of_templates', async () => {
+  for (const ask of [() => e2b.Template.exists('mine'), () => e2b.Template.getTags('mine'), () => e2b.Template.assignTags('mine:v1', ['a']),
+    () => e2b.Template.removeTags('mine', ['a'])]) await raises('TemplateError', ask, '501', NOT_YET)
+}, [2, 43])
+
+test('wishes_that_are_not_offered', async () => {
+  await raises('SandboxError', () => Sandbox.create({ mcp: { github: {} } }), '501', NOT_YET)
+  await raises('SandboxError', () => Sandbox.create({ volumeMounts: { '/v': 'mine' } }), '501', NOT_YET)
+}, [2, 43])
+
 test('volumes_and_secrets', async () => {
   await raises('VolumeError', () => e2b.Volume.create('mine'), NOT_YET)
+  await raises('VolumeError', () => e2b.Volume.list(), NOT_YET)
+  await raises('VolumeError', () => e2b.Volume.destroy('mine'), NOT_YET)
   await raises('SecretError', () => e2b.Secret.create('mine', 'value'), NOT_YET)
+  await raises('SecretError', () => e2b.Secret.destroy('mine'), NOT_YET)
 }, [2, 43])
 
 await runAll()

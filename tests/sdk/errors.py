@@ -114,13 +114,35 @@ async def templates():
 
 
 @case(since=(2, 43, 0))
+async def names_and_tags_of_templates():
+    template = sdk.e2b.AsyncTemplate if sdk.FACE == "async" else sdk.Patient(sdk.e2b.Template)
+    for ask in (lambda: template.exists("mine"), lambda: template.get_tags("mine"), lambda: template.assign_tags("mine:v1", ["a"]),
+                lambda: template.remove_tags("mine", ["a"])):
+        with raises("TemplateException", "501", NOT_YET):
+            await ask()
+
+
+@case(since=(2, 43, 0))
+async def wishes_that_are_not_offered():
+    for wish in ({"mcp": {"github": {}}}, {"volume_mounts": {"/v": "mine"}}):
+        with raises("SandboxException", "501", NOT_YET):
+            await Sandbox.create(**wish)
+
+
+@case(since=(2, 43, 0))
 async def volumes_and_secrets():
     volumes, secrets = (sdk.e2b.AsyncVolume, sdk.e2b.AsyncSecret) if sdk.FACE == "async" else \
         (sdk.Patient(sdk.e2b.Volume), sdk.Patient(sdk.e2b.Secret))
     with raises("VolumeException", NOT_YET):
         await volumes.create("mine")
+    with raises("VolumeException", NOT_YET):
+        await volumes.list()
+    with raises("VolumeException", NOT_YET):
+        await volumes.destroy("mine")
     with raises("SecretException", NOT_YET):
         await secrets.create("mine", "value")
+    with raises("SecretException", NOT_YET):
+        await secrets.destroy("mine")
 
 
 sdk.main()
