@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sandbox/decisions.h"
 
+#include "lib/policy/host.h"
 #include "lib/text/shown.h"
 
+#include <arpa/inet.h>
 #include <fcntl.h>
 #include <jansson.h>
 #include <netinet/in.h>
@@ -10,6 +12,7 @@
 #include <sys/stat.h>
 #include <time.h>
 
+#define ADVICE_MAX_BYTES (POLICY_NAME_MAX_BYTES + 1)
 /* Of what may be too old, so many are looked at by each start. */
 #define SWEEP_LOOKS 4
 
@@ -153,22 +156,42 @@ void decisions_add_folded(struct decisions *d, uint32_t count)
         tell_folded(d);
 }
 
+/*
+ * What to give to --allow, which somebody may put into a command line as it stands: so only what
+ * can't mean anything else there. "": what was asked for is no name or address.
+ */
+static void make_advice(unsigned protocol, uint16_t port, const char *what, size_t size,
+                        char ret[ADVICE_MAX_BYTES])
+{
+    struct policy_host host;
+    struct in6_addr address;
+    char text[INET6_ADDRSTRLEN + 1] = "";
+    ret[0] = '\0';
+    if (!protocol && policy_host_parse(what, size, &host, NULL) == 0 &&
+        host.kind == POLICY_HOST_NAME)
+        snprintf(ret, ADVICE_MAX_BYTES, "%s", host.name);
+    if (!protocol || size >= sizeof(text))
+        return;
+    memcpy(text, what, size);
+    if (inet_pton(AF_INET, text, &address) == 1)
+        snprintf(ret, ADVICE_MAX_BYTES, "%s:%u", text, port);
+    else if (inet_pton(AF_INET6, text, &address) == 1)
+        snprintf(ret, ADVICE_MAX_BYTES, "[%s]:%u", text, port);
+}
+
 void decisions_add_denied(struct decisions *d, unsigned protocol, uint16_t port, const char *what,
                           size_t size)
 {
-    char shown[512], words[640], at[16] = "";
+    char shown[512], words[640], advice[ADVICE_MAX_BYTES];
     if (!take_rate(d)) {
         fold(d, 1);
         return;
     }
     tell_folded(d);
     text_line(what, size, shown, sizeof(shown));
-    bool is_v6 = protocol && strchr(shown, ':');
-    if (protocol)
-        snprintf(at, sizeof(at), "%s:%u", is_v6 ? "]" : "", port);
-    snprintf(words, sizeof(words),
-             "this sandbox has no network policy; start it with --allow %s%s%s", is_v6 ? "[" : "",
-             shown, at);
+    make_advice(protocol, port, what, size, advice);
+    snprintf(words, sizeof(words), "this sandbox has no network policy; %s%s",
+             *advice ? "start it with --allow " : "and that is no name of a host", advice);
     json_t *o = new_object(d, protocol ? "connect" : "dns");
     if (o && protocol) {
         json_object_set_new(o, "proto", json_string(protocol == IPPROTO_UDP ? "udp" : "tcp"));

@@ -109,6 +109,26 @@ TEST(without_a_policy)
     decisions_close(&d);
 }
 
+/* Somebody may put it into a command line as it stands: what a program asks for must not run there.
+ */
+TEST(what_is_advised_is_a_name_or_an_address)
+{
+    static const char *const bad[] = {"$(touch x).test", "a;b.test", "`a`.test",
+                                      "a b.test",        "-x|sh",    "'.test",
+                                      "a\nb.test",       "*.test",   ""};
+    struct registry r = own_registry("one");
+    struct decisions d;
+    ASSERT_EQ(decisions_open(&d, &r, &error), 0);
+    for (size_t i = 0; i < ARRAY_SIZE(bad); i++) {
+        decisions_add_denied(&d, 0, 0, bad[i], strlen(bad[i]));
+        decisions_add_denied(&d, IPPROTO_TCP, 1, bad[i], strlen(bad[i]));
+    }
+    EXPECT_TRUE(strstr(read_file(&d), "--allow") == NULL);
+    decisions_add_denied(&d, 0, 0, "Good.test.", 10);
+    EXPECT_TRUE(strstr(read_file(&d), "start it with --allow good.test\"") != NULL);
+    decisions_close(&d);
+}
+
 /* A kernel that was taken over may say as much as it likes. */
 TEST(a_flood_is_counted)
 {
