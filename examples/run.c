@@ -7,29 +7,19 @@
 int main(void)
 {
     struct glovebox_error e;
-    struct glovebox_event event = {0};
+    struct glovebox_event event = {.status = 125};
     struct glovebox_exec *program = NULL;
-    struct glovebox_options *options = glovebox_options_new();
     struct glovebox_command *command = glovebox_command_new("python3");
-    char name[GLOVEBOX_NAME_SIZE];
-    int r = glovebox_options_set(options, "memory", "512M", &e);
-    if (r == 0)
-        r = glovebox_create(options, name, &e);
-    if (r == 0) {
-        glovebox_command_add_argument(command, "-c");
-        glovebox_command_add_argument(command, "print(sum(range(10)))");
-        r = glovebox_exec(name, command, &program, &e);
-        while (r == 0 && event.type != GLOVEBOX_ENDED && event.type != GLOVEBOX_FAILED) {
-            r = glovebox_exec_next(program, -1, &event, &e);
-            if (r == 0 && event.type == GLOVEBOX_OUTPUT)
-                fwrite(event.data, 1, event.size, stdout);
-        }
-        glovebox_kill(name, NULL);
-    }
-    if (r < 0)
+    char name[GLOVEBOX_NAME_SIZE] = "";
+    glovebox_command_add_argument(command, "-c");
+    glovebox_command_add_argument(command, "print(sum(range(10)))");
+    if (glovebox_create(NULL, name, &e) < 0 || glovebox_exec(name, command, &program, &e) < 0)
         fprintf(stderr, "run: %s\n", e.text);
+    while (program && glovebox_exec_next(program, -1, &event, &e) == 0)
+        if (event.type == GLOVEBOX_OUTPUT)
+            fwrite(event.data, 1, event.size, stdout);
     glovebox_exec_free(program);
     glovebox_command_free(command);
-    glovebox_options_free(options);
-    return r < 0 ? 125 : event.status;
+    glovebox_kill(name, NULL);
+    return event.status;
 }

@@ -55,7 +55,8 @@ const char *glovebox_version(void);
 
 /* ---- making one ---- */
 
-/* What a sandbox is to be; new ones are as `glovebox create` without options has it. */
+/* What a sandbox is to be; new ones, and where NULL stands for one, are as `glovebox create`
+ * without options has it. */
 struct glovebox_options;
 
 /* NULL: no memory. */

@@ -67,11 +67,12 @@ _public_ int glovebox_options_set(struct glovebox_options *o, const char *name, 
 static int begin(const struct glovebox_options *o, struct create_request *ret,
                  struct glovebox_error *e)
 {
+    static const struct buf none;
     char program[PATH_MAX];
     struct sandbox_error s;
     int r = library_find_program(program, &s);
     if (r == 0)
-        r = create_ask(program, &o->text, ret, &s);
+        r = create_ask(program, o ? &o->text : &none, ret, &s);
     return r < 0 ? library_fail(e, r, &s) : 0;
 }
 
