@@ -83,12 +83,15 @@ TEST(pid_with_leading_zero_is_not_there)
 
 TEST(nothing_can_be_made_or_removed)
 {
-    EXPECT_TRUE(mkdir("/proc/x", 0755) < 0);
-    EXPECT_TRUE(open("/proc/x", O_WRONLY | O_CREAT, 0644) < 0);
+    EXPECT_ERRNO(mkdir("/proc/x", 0755), ENOENT);
+    EXPECT_ERRNO(open("/proc/x", O_WRONLY | O_CREAT, 0644), ENOENT);
+    EXPECT_ERRNO(open("/proc/sys/kernel/x", O_WRONLY | O_CREAT, 0644), ENOENT);
+    EXPECT_ERRNO(mkfifo("/proc/self/x", 0644), ENOENT);
+    EXPECT_ERRNO(link("/proc/version", "/proc/self/fd/x"), ENOENT);
+    EXPECT_ERRNO(symlink("x", "/proc/self/task/y"), ENOENT);
+    EXPECT_ERRNO(rename("/proc/stat", "/proc/tats"), ENOENT);
     EXPECT_TRUE(unlink("/proc/stat") < 0);
     EXPECT_TRUE(rmdir("/proc/self/fd") < 0);
-    EXPECT_TRUE(rename("/proc/stat", "/proc/tats") < 0);
-    EXPECT_TRUE(symlink("x", "/proc/y") < 0);
     EXPECT_TRUE(access("/proc/stat", F_OK) == 0);
 }
 

@@ -496,6 +496,7 @@ TEST(chown_rules)
     struct cred *cred = cred_copy(fs_user.cred);
     cred->groups[cred->group_count++] = 5;
     ASSERT_EQ(fs_chmod("f", 06755), 0);
+    attr.valid |= ATTR_CHOWN;
     EXPECT_EQ(vfs_setattr(&p, cred, &attr), 0);
     EXPECT_EQ(i->gid, 5);
     EXPECT_EQ(i->mode & 07777, 0755);

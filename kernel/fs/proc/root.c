@@ -81,6 +81,7 @@ static const struct pseudo_fs proc_fs = {
     .type_name = "proc",
     .magic = PROC_SUPER_MAGIC,
     .root = &root_entry,
+    .is_lookup_final = true,
     .is_alive = proc_node_is_alive,
     .refresh = proc_node_refresh,
 };

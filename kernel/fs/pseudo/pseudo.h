@@ -84,6 +84,9 @@ struct pseudo_fs {
     const char *type_name;
     long magic;
     const struct pseudo_entry *root;
+    /* To look for what is not there fails, in mkdir(2) too: so it is in Linux's proc. False: there
+     * is a place for it, in which nothing may be made. */
+    bool is_lookup_final;
     /* False when what n stands for is gone. NULL: never. */
     bool (*is_alive)(const struct pseudo_node *n);
     /* Sets mode and owner from what they are now. NULL: those of the entry, root's. */

@@ -137,9 +137,11 @@ static bool is_alive(const struct pseudo_fs *fs, const struct pseudo_node *n)
 static int pseudo_lookup(struct inode *dir, struct dentry *d)
 {
     const struct pseudo_node *parent = dir->private;
+    const struct pseudo_fs *fs = fs_of(dir);
     struct pseudo_node n;
-    if (!is_alive(fs_of(dir), parent))
-        return 0;
+    const int absent = fs->is_lookup_final ? -ENOENT : 0;
+    if (!is_alive(fs, parent))
+        return absent;
     if (parent->entry->check) {
         int r = parent->entry->check(parent);
         if (r < 0)
@@ -147,7 +149,7 @@ static int pseudo_lookup(struct inode *dir, struct dentry *d)
     }
     int r = find_child(parent, d->name, d->name_length, &n);
     if (r < 0)
-        return r == -ENOENT ? 0 : r;
+        return r == -ENOENT ? absent : r;
     struct inode *i = node_inode(dir->super, &n);
     if (!i)
         return -ENOMEM;
