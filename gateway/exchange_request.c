@@ -8,6 +8,7 @@
 #include "gateway/exchange_parts.h"
 
 #include "lib/http/syntax.h"
+#include "lib/text/base64.h"
 
 #include <stdio.h>
 
@@ -85,23 +86,92 @@ static uint16_t port_of(const struct exchange *x, const struct http_request *r)
 
 /* ---- what the policy changes ---- */
 
+/* Appends value, with secrets in it. */
+static int expand(struct exchange *x, const char *value, struct buf *out)
+{
+    if (x->has_secrets)
+        return secrets_expand(&x->secrets, value, out);
+    return gateway.document->secret_count > 0 ? -EACCES : buf_append_str(out, value);
+}
+
+/* In place of all fields of that name. value is empty then. */
+static int replace_field(struct exchange_fields *fields, const char *name, struct buf *value)
+{
+    exchange_fields_remove(fields, name);
+    int r = exchange_fields_add(fields, name, "");
+    if (r == 0)
+        exchange_fields_take(fields, fields->count - 1, value);
+    return r;
+}
+
 static int set_field(struct exchange *x, struct exchange_fields *fields,
                      const struct policy_field *set)
 {
     struct buf value = BUF_INIT(EXCHANGE_VALUE_MAX_BYTES);
-    exchange_fields_remove(fields, set->name);
-    int r = x->has_secrets                       ? secrets_expand(&x->secrets, set->value, &value)
-            : gateway.document->secret_count > 0 ? -EACCES
-                                                 : buf_append_str(&value, set->value);
+    int r = expand(x, set->value, &value);
     if (r == 0)
-        r = exchange_fields_add(fields, set->name, "");
-    if (r == 0)
-        exchange_fields_take(fields, fields->count - 1, &value);
+        r = replace_field(fields, set->name, &value);
     secret_wipe_buf(&value);
     return r;
 }
 
-static int apply(struct exchange *x, struct exchange_fields *fields,
+static int set_basic(struct exchange *x, struct exchange_fields *fields, const char *credentials)
+{
+    struct buf plain = BUF_INIT(EXCHANGE_VALUE_MAX_BYTES / 2);
+    struct buf value = BUF_INIT(EXCHANGE_VALUE_MAX_BYTES);
+    int r = expand(x, credentials, &plain);
+    if (r == 0)
+        r = buf_append_str(&value, "Basic ");
+    if (r == 0) {
+        text_base64_append(&value, plain.data, plain.size);
+        r = value.failed ? -ENOMEM : replace_field(fields, "authorization", &value);
+    }
+    secret_wipe_buf(&plain);
+    secret_wipe_buf(&value);
+    return r;
+}
+
+static int append_percent(struct buf *out, const char *text, size_t size)
+{
+    int r = 0;
+    for (size_t i = 0; i < size && r == 0; i++) {
+        char escape[4];
+        unsigned char c = (unsigned char)text[i];
+        bool is_plain = (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') ||
+                        (c >= 'A' && c <= 'Z') || (c && strchr("-._~", c));
+        snprintf(escape, sizeof(escape), is_plain ? "%c" : "%%%02X", c);
+        r = buf_append_str(out, escape);
+    }
+    return r;
+}
+
+/* In place of all parameters that a server could take for it. query: without the '?'. */
+static int set_parameter(struct exchange *x, struct buf *query, const struct policy_field *set)
+{
+    struct buf value = BUF_INIT(EXCHANGE_VALUE_MAX_BYTES);
+    struct buf made = BUF_INIT(EXCHANGE_VALUE_MAX_BYTES);
+    const char *piece = query->size > 0 ? query->data : NULL, *end;
+    int r = expand(x, set->value, &value);
+    for (; piece && r == 0; piece = *end ? end + 1 : NULL) {
+        end = strchrnul(piece, '&');
+        if (!policy_query_could_name(piece, (size_t)(end - piece), set->name))
+            r = buf_append(&made, piece, (size_t)(end - piece)) ?: buf_append_str(&made, "&");
+    }
+    if (r == 0)
+        r = buf_append_str(&made, set->name) ?: buf_append_str(&made, "=");
+    if (r == 0)
+        r = append_percent(&made, value.data, value.size);
+    if (r == 0) {
+        secret_wipe_buf(query);
+        *query = made;
+        made = BUF_INIT(EXCHANGE_VALUE_MAX_BYTES);
+    }
+    secret_wipe_buf(&value);
+    secret_wipe_buf(&made);
+    return r;
+}
+
+static int apply(struct exchange *x, struct exchange_fields *fields, struct buf *query,
                  const struct policy_transform *t)
 {
     int r = 0;
@@ -109,13 +179,17 @@ static int apply(struct exchange *x, struct exchange_fields *fields,
         exchange_fields_remove(fields, t->remove[i]);
     for (size_t i = 0; i < t->set_count && r == 0; i++)
         r = set_field(x, fields, &t->set[i]);
+    if (t->basic && r == 0)
+        r = set_basic(x, fields, t->basic);
+    for (size_t i = 0; i < t->parameter_count && r == 0; i++)
+        r = set_parameter(x, query, &t->parameters[i]);
     if (x->has_secrets)
         x->scrub = MAX(x->scrub, t->scrub);
     return r;
 }
 
 /* match is of the request as the guest sent it. */
-static int apply_all(struct exchange *x, struct exchange_fields *fields,
+static int apply_all(struct exchange *x, struct exchange_fields *fields, struct buf *query,
                      const struct http_request *r, const struct policy_rule *rule)
 {
     struct policy_field *seen = calloc(r->field_count + 2, sizeof(*seen));
@@ -124,7 +198,7 @@ static int apply_all(struct exchange *x, struct exchange_fields *fields,
         struct policy_request request = exchange_policy_request(x, r, seen);
         for (size_t i = 0; i < rule->transform_count && e == 0; i++)
             if (policy_http_matches(rule->transforms[i].match, &request))
-                e = apply(x, fields, &rule->transforms[i]);
+                e = apply(x, fields, query, &rule->transforms[i]);
     }
     free(seen);
     return e;
@@ -147,7 +221,7 @@ static size_t count_added(const struct policy_rule *rule)
 {
     size_t count = 1 + 3; /* Accept-Encoding; those of a signature */
     for (size_t i = 0; rule && i < rule->transform_count; i++)
-        count += rule->transforms[i].set_count;
+        count += rule->transforms[i].set_count + (rule->transforms[i].basic != NULL);
     return count;
 }
 
@@ -172,14 +246,28 @@ static int write_head(struct exchange *x, const struct http_request *r,
     return e < 0 ? e : exchange_write_request(x, &head, fields, query != r->query);
 }
 
+static bool sets_parameters(const struct policy_rule *rule)
+{
+    for (size_t i = 0; rule && i < rule->transform_count; i++)
+        if (rule->transforms[i].parameter_count > 0)
+            return true;
+    return false;
+}
+
 static int change_and_write(struct exchange *x, const struct http_request *r,
                             const struct policy_rule *rule, struct exchange_fields *fields)
 {
     struct buf filled = BUF_INIT(EXCHANGE_VALUE_MAX_BYTES);
+    struct buf set = BUF_INIT(EXCHANGE_VALUE_MAX_BYTES);
     const char *query = r->query;
+    bool changes_query = sets_parameters(rule) && r->path && r->path[0] == '/';
     int e = exchange_secrets_fill(x, fields, query, &filled, &query);
+    if (e == 0 && changes_query && query)
+        e = buf_append_str(&set, query);
     if (e == 0 && rule)
-        e = apply_all(x, fields, r, rule);
+        e = apply_all(x, fields, &set, r, rule);
+    if (e == 0 && changes_query)
+        query = set.data;
     /* What passes behind a 101 is not scrubbed. */
     if (x->scrub == POLICY_SCRUB_STRICT)
         x->upgrade = NULL;
@@ -188,6 +276,7 @@ static int change_and_write(struct exchange *x, const struct http_request *r,
     if (e == 0)
         e = write_head(x, r, fields, query);
     secret_wipe_buf(&filled);
+    secret_wipe_buf(&set);
     return e;
 }
 

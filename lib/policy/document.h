@@ -51,6 +51,9 @@ struct policy_transform {
     size_t set_count;
     const char *const *remove; /* in lower case */
     size_t remove_count;
+    const char *basic;                     /* "USER:PASSWORD", may hold ${secret.NAME}; or NULL */
+    const struct policy_field *parameters; /* of the query; likewise */
+    size_t parameter_count;
     const char *forward_url;
     enum policy_scrub { POLICY_SCRUB_OFF, POLICY_SCRUB_BEST_EFFORT, POLICY_SCRUB_STRICT } scrub;
 };
@@ -335,6 +338,12 @@ bool policy_path_is_plain(const char *path);
  * read: all fields and parameters of a name have to, if there are several.
  */
 bool policy_http_matches(const struct policy_http *http, const struct policy_request *request);
+
+/*
+ * Whether a piece of a query (between two '&') has a parameter of that name in one way to read it:
+ * encoded, in capitals, behind a ';'.
+ */
+bool policy_query_could_name(const char *piece, size_t size, const char *name);
 
 /* Whether it satisfies it in one way to read it: one of several does, or an encoded one. */
 bool policy_http_could_match(const struct policy_http *http, const struct policy_request *request);

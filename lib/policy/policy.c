@@ -90,16 +90,17 @@ static bool has_secret(const struct policy_document *d, const char *name, size_t
 }
 
 /* What is meant to be put in must never go out as it stands. */
-static int check_references(struct reader *r, const struct policy_document *d,
-                            const struct policy_field *set)
+static int check_references(struct reader *r, const struct policy_document *d, const char *name,
+                            const char *value)
 {
     static const char start[] = "${secret.";
     const size_t start_size = sizeof(start) - 1;
-    for (const char *at = strstr(set->value, "${"); at; at = strstr(at + 2, "${")) {
+    for (const char *at = strstr(value, "${"); at; at = strstr(at + 2, "${")) {
         const char *end = strchr(at, '}');
         if (strncmp(at, start, start_size) || !end ||
             !has_secret(d, at + start_size, (size_t)(end - at) - start_size)) {
-            reader_enter(r, set->name);
+            if (name)
+                reader_enter(r, name);
             return reader_fail(r, "has a \"${\" that names no secret of this document that is "
                                   "filled in; write "
                                   "${secret.NAME}, and NAME in \"secrets\"");
@@ -108,19 +109,45 @@ static int check_references(struct reader *r, const struct policy_document *d,
     return 0;
 }
 
+static int check_fields(struct reader *r, const struct policy_document *d, const char *key,
+                        const struct policy_field *list, size_t count)
+{
+    size_t before = reader_enter(r, key);
+    for (size_t i = 0; i < count; i++) {
+        int result = check_references(r, d, list[i].name, list[i].value);
+        if (result < 0)
+            return result;
+    }
+    reader_leave(r, before);
+    return 0;
+}
+
+static int check_transform(struct reader *r, const struct policy_document *d,
+                           const struct policy_transform *t)
+{
+    int result = check_fields(r, d, "set_headers", t->set, t->set_count);
+    if (result == 0)
+        result = check_fields(r, d, "set_query", t->parameters, t->parameter_count);
+    if (result < 0 || !t->basic)
+        return result;
+    size_t before = reader_enter(r, "set_basic");
+    result = check_references(r, d, NULL, t->basic);
+    if (result == 0)
+        reader_leave(r, before);
+    return result;
+}
+
 static int check_transforms(struct reader *r, const struct policy_document *d,
                             const struct policy_rule *rule)
 {
-    for (size_t i = 0; i < rule->transform_count; i++)
-        for (size_t j = 0; j < rule->transforms[i].set_count; j++) {
-            size_t before = reader_enter(r, "transforms");
-            reader_enter_index(r, i);
-            reader_enter(r, "set_headers");
-            int result = check_references(r, d, &rule->transforms[i].set[j]);
-            if (result < 0)
-                return result;
-            reader_leave(r, before);
-        }
+    for (size_t i = 0; i < rule->transform_count; i++) {
+        size_t before = reader_enter(r, "transforms");
+        reader_enter_index(r, i);
+        int result = check_transform(r, d, &rule->transforms[i]);
+        if (result < 0)
+            return result;
+        reader_leave(r, before);
+    }
     return 0;
 }
 

@@ -252,6 +252,62 @@ static int read_set_headers(struct reader *r, json_t *value, const struct reader
     return 0;
 }
 
+/* Written into a query as it stands. */
+static bool is_parameter_name(const char *name)
+{
+    size_t size = strlen(name);
+    return size > 0 && size <= POLICY_HEADER_NAME_MAX &&
+           strspn(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~") ==
+               size;
+}
+
+static int read_set_query(struct reader *r, json_t *value, const struct reader_field *f _unused_,
+                          void *field)
+{
+    struct policy_transform *transform = field;
+    const char *key;
+    json_t *member;
+    if (!json_is_object(value) || json_object_size(value) > HEADERS_MAX)
+        return reader_fail(r,
+                           "is not an object of at most %d parameters; write {\"NAME\": "
+                           "\"VALUE\"}",
+                           HEADERS_MAX);
+    struct policy_field *list = arena_new(r->arena, json_object_size(value), sizeof(*list));
+    if (!list)
+        return reader_no_memory(r);
+    json_object_foreach(value, key, member)
+    {
+        struct policy_field *set = &list[transform->parameter_count++];
+        size_t before = reader_enter(r, key);
+        if (!is_parameter_name(key))
+            return reader_fail(r,
+                               "is no name of a parameter; write letters, digits, '-', '.', '_' "
+                               "and '~', at most %d",
+                               POLICY_HEADER_NAME_MAX);
+        int result = reader_take_text(r, member, 0, POLICY_HEADER_VALUE_MAX, &set->value);
+        set->name = arena_copy(r->arena, key, strlen(key));
+        if (result < 0 || !set->name)
+            return result < 0 ? result : reader_no_memory(r);
+        reader_leave(r, before);
+    }
+    transform->parameters = list;
+    return 0;
+}
+
+static int read_set_basic(struct reader *r, json_t *value, const struct reader_field *f _unused_,
+                          void *field)
+{
+    const char *text;
+    int result = reader_take_text(r, value, 1, POLICY_HEADER_VALUE_MAX, &text);
+    if (result < 0)
+        return result;
+    if (!strchr(text, ':'))
+        return reader_fail(r, "has no ':' between user and password; write "
+                              "\"USER:${secret.NAME}\"");
+    *(const char **)field = text;
+    return 0;
+}
+
 static int take_removed(struct reader *r, json_t *value, void *element)
 {
     if (!json_is_string(value))
@@ -307,6 +363,8 @@ int reader_take_transform(struct reader *r, json_t *value, void *element)
         READER_FIELD(policy_transform, match, read_match, NULL),
         {"set_headers", read_set_headers, 0, NULL, false},
         {"remove_headers", read_remove_headers, 0, NULL, false},
+        {"set_basic", read_set_basic, offsetof(struct policy_transform, basic), NULL, false},
+        {"set_query", read_set_query, 0, NULL, false},
         {"forward", read_forward, offsetof(struct policy_transform, forward_url), NULL, false},
         READER_FIELD(policy_transform, scrub, reader_choice, reader_scrub_words),
         {0},
@@ -315,10 +373,11 @@ int reader_take_transform(struct reader *r, json_t *value, void *element)
     int result = reader_object(r, value, fields, transform);
     if (result < 0)
         return result;
-    if (!transform->set_count && !transform->remove_count && !transform->forward_url &&
+    if (!transform->set_count && !transform->remove_count && !transform->basic &&
+        !transform->parameter_count && !transform->forward_url &&
         transform->scrub == POLICY_SCRUB_OFF)
-        return reader_fail(r, "does nothing; add \"set_headers\", \"remove_headers\", \"forward\" "
-                              "or \"scrub\"");
+        return reader_fail(r, "does nothing; add \"set_headers\", \"remove_headers\", "
+                              "\"set_basic\", \"set_query\", \"forward\" or \"scrub\"");
     for (size_t i = 0; i < transform->set_count && !transform->forward_url; i++)
         if (!strcmp(transform->set[i].name, "host"))
             return reader_fail(r,

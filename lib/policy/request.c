@@ -65,6 +65,18 @@ static bool is_name(const char *text, size_t size, const char *name)
     return !*name && at == size;
 }
 
+bool policy_query_could_name(const char *piece, size_t size, const char *name)
+{
+    for (size_t at = 0; at <= size;) {
+        const char *end = memchr(piece + at, ';', size - at) ?: piece + size;
+        const char *equals = memchr(piece + at, '=', (size_t)(end - piece) - at);
+        if (is_name(piece + at, (size_t)((equals ?: end) - piece) - at, name))
+            return true;
+        at = (size_t)(end - piece) + 1;
+    }
+    return false;
+}
+
 static bool value_holds(const struct policy_text *wanted, const char *text, size_t size,
                         enum reading reading)
 {

@@ -373,6 +373,21 @@ print(json.dumps([len(data), data[400000:].decode()]))
 """
         self.assertEqual(self.python(code, *self.ALL), [400006, "400002"])
 
+    def test_what_is_set_and_told_of_a_connection(self):
+        """By name, where the gateway stands between, and by address, where it does not."""
+        code = f"""
+look("api.good.test")
+s = tcp("{GOOD}")
+for option, value in ((socket.TCP_KEEPIDLE, 30), (socket.TCP_KEEPINTVL, 5), (socket.TCP_KEEPCNT, 3), (socket.TCP_NODELAY, 1)):
+    s.setsockopt(socket.IPPROTO_TCP, option, value)
+    assert s.getsockopt(socket.IPPROTO_TCP, option) == value, option
+s.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+info = s.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 104)
+print(json.dumps([s.getsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE), info[0], len(info) >= 104]))
+"""
+        for rule in (domain("*.good.test"), cidr(f"{GOOD}/32")):
+            self.assertEqual(self.python(code, *self.policy(rule)), [1, 1, True])  # TCP_ESTABLISHED
+
     def test_a_reset_is_told(self):
         code = """
 def reset(wait):

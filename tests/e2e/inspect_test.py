@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """What a connection says of itself is looked at: the name in a TLS hello, requests; and TLS that ends in the gateway."""
+import base64
 import json
 import os
 import subprocess
@@ -311,6 +312,21 @@ print(json.dumps([k, fetch("api.test", "/echo", headers={"Authorization": f"Bear
         self.assertEqual([r[2] for r in self.came_in()["requests"]], ["/echo", "/echo"])
         self.assertEqual(self.came_in()["authorizations"], [f"Bearer {self.VALUE}"])
         self.assertEqual([d.get("secrets") for d in self.decisions("request")], [["K"], None])
+        with open(self.log, encoding="utf-8") as f:
+            self.assertNotIn(self.VALUE, f.read())
+
+    def test_g6_g8_what_the_policy_adds_by_itself(self):
+        """Nothing of it is inside, also where the server says what it got."""
+        rule = domain("api.test", transforms=[{"set_basic": "me:${secret.K}", "set_query": {"key": "${secret.K}"}}])
+        found = self.python("fetch('api.test', '/echo?key=mine&a=1', headers={'Authorization': 'mine'})", *self.policy(
+            rule, secrets={"K": {"source": {"env": "TEST_KEY"}, "allow": {"hosts": ["api.test"]}}}))
+        credentials = base64.b64encode(f"me:{self.VALUE}".encode()).decode()
+        self.assertEqual(self.came_in()["authorizations"], [f"Basic {credentials}"])
+        self.assertEqual([r[2] for r in self.came_in()["requests"]], [f"/echo?a=1&key={self.VALUE}"])
+        self.assertEqual(found[0], 200)
+        self.assertIn("/echo?a=1&key=", found[1])
+        self.assertNotIn(self.VALUE, found[1])
+        self.assertNotIn(credentials, found[1])
         with open(self.log, encoding="utf-8") as f:
             self.assertNotIn(self.VALUE, f.read())
 

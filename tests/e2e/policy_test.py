@@ -296,7 +296,7 @@ FULL = {
          "http": {"method": ["GET"], "path": {"prefix": "/"}, "query": [{"name": "q", "value": {"exact": "x"}}],
                   "headers": [{"name": "X-Y", "value": {"glob": "*"}}]},
          "transforms": [{"match": {"method": ["POST"]}, "set_headers": {"X-Key": "${secret.K}"},
-                         "remove_headers": ["Cookie"], "forward": {"url": "https://b.test/"}, "scrub": "strict"}]},
+                         "remove_headers": ["Cookie"], "set_basic": "u:${secret.K}", "set_query": {"k": "${secret.K}"}, "forward": {"url": "https://b.test/"}, "scrub": "strict"}]},
         {"id": "b", "action": "deny", "to": {"cidr": ["192.0.2.0/24", "::1"]}, "reason": "no"},
         {"id": "c", "action": "allow", "to": {"group": ["public", "doh-resolvers"]}},
         {"id": "d", "action": "deny", "to": "any"}],

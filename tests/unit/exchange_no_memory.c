@@ -54,7 +54,8 @@ static const char document[] =
     "\"allow\":{\"hosts\":[\"a.test\"]},\"inject\":{\"query\":true,\"body\":true}}},"
     "\"rules\":[{\"id\":\"a\",\"action\":\"allow\",\"to\":{\"domain\":[\"a.test\"]},"
     "\"transforms\":[{\"match\":{\"method\":[\"POST\"]},"
-    "\"set_headers\":{\"x-key\":\"<${secret.KEY}>\"}}]}]}";
+    "\"set_headers\":{\"x-key\":\"<${secret.KEY}>\"},\"set_basic\":\"a:${secret.KEY}\","
+    "\"set_query\":{\"q\":\"${secret.KEY}\"}}]}]}";
 
 static const char request[] = "POST /?a=placeholder HTTP/1.1\r\nHost: a.test\r\nA: placeholder\r\n"
                               "Transfer-Encoding: chunked\r\n\r\nb\r\nplaceholder\r\n0\r\n\r\n";

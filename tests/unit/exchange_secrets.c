@@ -165,6 +165,48 @@ TEST(G8_G9_a_secret_that_the_policy_sets)
     expect_violation("OTHER");
 }
 
+#define ADD_POLICY                                                                        \
+    "{'version':1," SECRETS ",'rules':[{'id':'api','action':'allow','to':{'domain':"      \
+    "['api.good.test']},'transforms':[{'set_basic':'me:${secret.%s}','set_query':{'key':" \
+    "'<${secret.%s}&>','v':'2'}}]}]}"
+
+TEST(G6_G8_credentials_and_parameters_that_the_policy_sets)
+{
+    static const struct {
+        const char *query, *made;
+    } rows[] = {
+        {"", "?key=%3Creal-secret-value%2F1%26%3E&v=2"},
+        {"?a=b", "?a=b&key=%3Creal-secret-value%2F1%26%3E&v=2"},
+        {"?key=mine&a&KEY=mine&%6bey=mine&x;key=mine&keys=k&v",
+         "?a&keys=k&key=%3Creal-secret-value%2F1%26%3E&v=2"},
+        {"?", "?key=%3Creal-secret-value%2F1%26%3E&v=2"},
+    };
+    char policy[1024], ask[256], wanted[512];
+    struct scene s = tls;
+    s.policy = policy;
+    snprintf(policy, sizeof(policy), ADD_POLICY, "KEY", "KEY");
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+        snprintf(ask, sizeof(ask),
+                 ">GET /v1/%s HTTP/1.1\r\nHost: api.good.test\r\nauthorization: mine\r\n\r\n",
+                 rows[i].query);
+        snprintf(wanted, sizeof(wanted),
+                 "GET /v1/%s HTTP/1.1\r\nHost: api.good.test\r\n"
+                 "authorization: Basic bWU6cmVhbC1zZWNyZXQtdmFsdWUvMQ==\r\n"
+                 "Accept-Encoding: identity\r\n\r\n",
+                 rows[i].made);
+        talk(&s, ask, OK, NULL);
+        EXPECT_STR(said_to_server.data, wanted);
+        EXPECT_HAS(records, "secrets=KEY");
+        EXPECT_LACKS(records, "real");
+    }
+    snprintf(policy, sizeof(policy), ADD_POLICY, "KEY", "OTHER");
+    talk(&s, ">" HEAD "\r\n", NULL);
+    expect_violation("OTHER");
+    snprintf(policy, sizeof(policy), ADD_POLICY, "OTHER", "KEY");
+    talk(&s, ">" HEAD "\r\n", NULL);
+    expect_violation("OTHER");
+}
+
 TEST(G8_a_secret_that_is_not_there_is_not_replaced_by_its_name)
 {
     char policy[1024];

@@ -264,6 +264,16 @@ TEST(http_that_is_wrong)
                    "/rules/0/transforms/0/set_headers", "twice");
     expect_refused(RULE(A_RULE ",'transforms':[{'set_headers':{'Transfer_Encoding':'1'}}]"),
                    "/rules/0/transforms/0/set_headers/Transfer_Encoding", "frames messages");
+    expect_refused(RULE(A_RULE ",'transforms':[{'set_basic':'nobody'}]"),
+                   "/rules/0/transforms/0/set_basic", "no ':'");
+    expect_refused(RULE(A_RULE ",'transforms':[{'set_basic':'a:${secret.NO}'}]"),
+                   "/rules/0/transforms/0/set_basic", "names no secret");
+    expect_refused(RULE(A_RULE ",'transforms':[{'set_query':{'a b':'1'}}]"),
+                   "/rules/0/transforms/0/set_query/a b", "no name of a parameter");
+    expect_refused(RULE(A_RULE ",'transforms':[{'set_query':{'a':'${secret.NO}'}}]"),
+                   "/rules/0/transforms/0/set_query/a", "names no secret");
+    expect_refused(RULE(A_RULE ",'transforms':[{'set_query':[]}]"),
+                   "/rules/0/transforms/0/set_query", "not an object");
     expect_refused(RULE(A_RULE ",'transforms':[{'remove_headers':['proxy_x']}]"),
                    "/rules/0/transforms/0/remove_headers/0", "frames messages");
     expect_refused(RULE(A_RULE ",'transforms':[{'set_headers':{'x':'${secret.NO}'}}]"),
