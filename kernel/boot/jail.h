@@ -4,8 +4,8 @@
  * come from its starter. It parses everything that programs send, so it is what an attack aims at;
  * an attack that succeeds must find a process that can do no more than serve its own sandbox.
  *
- *   by the starter        own user, PID, mount, IPC, UTS, network and cgroup namespaces; no
- *                         environment, no descriptors but those of lib/base/control.h
+ *   by the starter        own user, PID, mount, IPC, UTS, network and cgroup namespaces; nothing of
+ *                         its environment, no descriptors but those of lib/base/control.h
  *   1 jail_begin()        core scheduling, and speculation when it is asked for. First, since the
  *                         tasks are to inherit them
  *   2 setup_world()       a root of its own. What is bound there is allowed with jail_allow(); the

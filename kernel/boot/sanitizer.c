@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Settings of the sanitizers, for builds that have them: the kernel's environment is empty. Reports
+ * Settings of the sanitizers, for builds that have them: the kernel's environment has none. Reports
  * go to standard error, which is the log; the first one ends the sandbox, so that no test overlooks
  * it.
  *
