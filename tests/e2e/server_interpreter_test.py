@@ -523,7 +523,10 @@ class Charts(Interpreted):
     def test_of_plotly(self):
         self.need_module("plotly")
         ran = self.run_cell("import plotly.graph_objects as go\ngo.Figure(go.Bar(x=[1], y=[2]))")
-        self.assertIn("application/vnd.plotly.v1+json", ran.of("result")[0]["extra"])
+        # Its first figure brings its script along, as results of their own.
+        main = next(result for result in ran.of("result") if result["is_main_result"])
+        self.assertIn("application/vnd.plotly.v1+json", main["extra"])
+        self.assertIn("Figure(", main["text"])
 
 
 class Refusals(Interpreted):
