@@ -212,11 +212,14 @@ class Page(Case):
     def test_names_everything(self):
         with open(PAGE, encoding="utf-8") as f:
             page = f.read()
+        with open(os.path.join(ROOT, "man/glovebox-policy.5"), encoding="utf-8") as f:
+            manual = f.read()
         with open(SCHEMA, encoding="utf-8") as f:
             schema = json.load(f)
         for part in (schema, *schema["$defs"].values()):
             for name in part.get("properties", {}):
                 self.assertRegex(page, f'[`"]{name}[`"]', name)
+                self.assertRegex(manual, rf"(?m)(^\.BR? |[ q]){name}\b", name)
         source = os.path.join(ROOT, "lib/policy/lint.c")
         with open(source, encoding="utf-8") as f:
             codes = set(re.findall(r'warn\(&?l, "([a-z_]+)"', f.read()))
