@@ -2,8 +2,8 @@
 /*
  * The gateway process of a sandbox with an egress policy, as its starter sees it:
  * lib/base/gateway.h says what it is started with. It has the kernel process's namespaces but that
- * of the network, nothing of its environment, and dies with its starter. It ends by itself when the kernel's
- * end of the channel is closed.
+ * of the network, nothing of its starter's environment, and dies with its starter. It ends by
+ * itself when the kernel's end of the channel is closed.
  */
 #pragma once
 
