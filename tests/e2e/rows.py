@@ -254,7 +254,7 @@ TOKEN = re.compile(r"(?<![a-z0-9])([a-k][0-9]{1,2}|r[0-9]{2})(?![a-z0-9])")
 
 
 def rows_of(test):
-    """Those that it shows."""
-    named = [token.upper() for token in TOKEN.findall(test.lower().replace("_", " "))]
+    """Those that it shows. A unit test's file may be called h2, and has not to do with row H2."""
+    named = [token.upper() for token in TOKEN.findall(test.rpartition("/")[2].lower().replace("_", " "))]
     rows = {row for row in named if row in ROWS} | {row for row, tests in BY.items() if test in tests}
     return rows | {report for report, (_, shown_by) in REPORTS.items() if rows.intersection(shown_by)}
