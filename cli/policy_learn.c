@@ -96,7 +96,9 @@ static int run(const struct run_options *o, int trace, struct learn *l, int *ret
         .decision_userdata = l,
     };
     struct sandbox_outcome outcome;
+    cli_say_begin();
     int r = sandbox_run(&o->spec, &io, &outcome, e);
+    cli_say_end();
     if (r < 0)
         return r;
     if (outcome.message.text[0])

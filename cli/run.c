@@ -122,7 +122,10 @@ static int run_sandbox(const struct run_options *o, int trace)
     size_t limit_bytes = o->spec.limits.value[LIMIT_OUTPUT];
     text_capture_init(&output, limit_bytes);
     text_capture_init(&errors, limit_bytes);
-    if (sandbox_run(&o->spec, &io, &outcome, &e) < 0) {
+    cli_say_begin();
+    int r = sandbox_run(&o->spec, &io, &outcome, &e);
+    cli_say_end();
+    if (r < 0) {
         outcome = (struct sandbox_outcome){
             .cause = SANDBOX_HOST_FAILURE,
             .exit_code = -1,

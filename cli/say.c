@@ -1,15 +1,83 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/say.h"
 
+#include "lib/base/buf.h"
+#include "sandbox/outlet.h"
+#include "sandbox/run.h"
 #include "sandbox/terminal.h"
 
+#include <poll.h>
+#include <stdio.h>
 #include <sys/uio.h>
+
+#define HELD_MAX_BYTES (2 * (size_t)SANDBOX_LOG_MAX_BYTES)
+
+static const char name[] = "glovebox: ";
+
+static struct {
+    bool is_used;
+    struct outlet outlet;
+    struct buf lines;
+    bool is_full; /* lines are left out */
+} held;
+
+/* Line by line: of less than PIPE_BUF bytes each is taken by a pipe as a whole or not at all.
+ * False: nobody takes any more. */
+static bool write_held(bool polled)
+{
+    while (held.lines.size > 0) {
+        const char *end = memchr(held.lines.data, '\n', held.lines.size);
+        size_t size = end ? (size_t)(end - held.lines.data) + 1 : held.lines.size;
+        ssize_t n = outlet_write(&held.outlet, held.lines.data, size, polled);
+        if (n == -EAGAIN)
+            return false;
+        buf_consume(&held.lines, n < 0 ? held.lines.size : (size_t)n);
+        polled = false;
+    }
+    return true;
+}
+
+static void hold(const char *line, const char *end)
+{
+    size_t size = sizeof(name) - 1 + strlen(line) + strlen(end);
+    if (held.lines.size + size > held.lines.max_bytes) {
+        held.is_full = true;
+        return;
+    }
+    buf_append_str(&held.lines, name);
+    buf_append_str(&held.lines, line);
+    buf_append_str(&held.lines, end);
+}
+
+void cli_say_begin(void)
+{
+    held.is_used = true;
+    held.lines = BUF_INIT(HELD_MAX_BYTES);
+    outlet_open(&held.outlet, STDERR_FILENO);
+}
+
+void cli_say_end(void)
+{
+    struct pollfd p = {.fd = held.outlet.fd, .events = POLLOUT};
+    if (held.is_full)
+        cli_say("more was said than was read; the rest is left out");
+    bool is_done = write_held(false);
+    while (!is_done && poll(&p, 1, SANDBOX_DELIVERY_MS) > 0)
+        is_done = write_held(true);
+    outlet_close(&held.outlet);
+    buf_done(&held.lines);
+    held.is_used = held.is_full = false;
+}
 
 /* In one write, so that lines of several processes don't mix. */
 void cli_say(const char *line)
 {
-    static const char name[] = "glovebox: ";
     const char *end = terminal_is_raw() ? "\r\n" : "\n";
+    if (held.is_used) {
+        hold(line, end);
+        write_held(false);
+        return;
+    }
     struct iovec parts[] = {
         {(char *)name, sizeof(name) - 1},
         {(char *)line, strlen(line)},

@@ -11,6 +11,15 @@
 /* "glovebox: LINE", with the line ends that a raw terminal wants. */
 void cli_say(const char *line);
 
+/*
+ * From begin to end no line is waited for: a program decides when there is something to say, and
+ * who reads standard error, or stops his terminal, would hold up the clock that is to end it.
+ * Lines that nobody takes are kept, up to a limit, until the next one. What is left at the end is
+ * waited for as long as somebody takes of it, and for a second more.
+ */
+void cli_say_begin(void);
+void cli_say_end(void);
+
 /* Likewise for the text of e: one line that is safe to show, whatever names are in it. */
 void cli_say_error(const struct sandbox_error *e);
 

@@ -54,6 +54,34 @@ def receive(s):
 def as_user():
     return ["setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups"]
 
+class Unread(Case):
+    def test_time_is_up_though_nobody_reads_what_is_said(self):
+        """A program fills the pipe, and does what glovebox has to say something of: that is not waited for."""
+        policy = '{"version": 1, "rules": [{"id": "r", "action": "allow", "to": {"domain": ["a.test"]}}]}'
+        code = """if True:
+            import os, socket, time
+            os.set_blocking(2, False)
+            def fill():
+                try:
+                    while True:
+                        os.write(2, b"x" * 4095 + b"\\n")
+                except OSError:
+                    pass
+            while True:
+                fill()
+                try:
+                    socket.create_connection(("192.0.2.1", 80))
+                except OSError:
+                    pass
+        """
+        process = self.start("--timeout", "3s", "--grace", "1ms", "--policy", self.path("policy", policy), "--",
+                             "python3", "-c", code, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
+        self.assertTrue(wait_until(lambda: descendants(process.pid)))
+        self.assertTrue(wait_until(lambda: not descendants(process.pid)))
+        said = process.stderr.read()
+        self.assertEqual(process.wait(), 124)
+        self.assertIn(b"glovebox: ", said)
+
 
 class Limited(Case):
     """A caller with a registry and a configuration of its own."""
