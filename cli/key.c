@@ -109,55 +109,71 @@ void cli_key_help(FILE *out)
 
 /* ---- scopes ---- */
 
-static void set_number(json_t *scope, const char *name, uint64_t value)
+static bool set_number(json_t *scope, const char *name, uint64_t value)
 {
-    if (value)
-        json_object_set_new(scope, name, json_integer((json_int_t)value));
+    return !value || json_object_set_new(scope, name, json_integer((json_int_t)value)) == 0;
 }
 
-static void set_limits(json_t *scope, const struct limit_layer *limits)
+static bool set_limits(json_t *scope, const struct limit_layer *limits)
 {
+    uint64_t memory_mb = 0, cpus = 0;
     if (limits->is_given[LIMIT_MEMORY])
-        set_number(scope, "memoryMB", MAX(limits->limits.value[LIMIT_MEMORY] >> 20, (uint64_t)1));
+        memory_mb = MAX(limits->limits.value[LIMIT_MEMORY] >> 20, (uint64_t)1);
     if (limits->is_given[LIMIT_CPUS])
-        set_number(scope, "cpusThousandths", limits->limits.value[LIMIT_CPUS]);
+        cpus = limits->limits.value[LIMIT_CPUS];
+    return set_number(scope, "memoryMB", memory_mb) && set_number(scope, "cpusThousandths", cpus);
 }
 
-static void set_expiry(json_t *scope, int64_t from_now_ns)
+/* value NULL: nothing is said. */
+static bool set_text(json_t *scope, const char *name, const char *value)
+{
+    return !value || json_object_set_new(scope, name, json_string(value)) == 0;
+}
+
+static bool set_expiry(json_t *scope, int64_t from_now_ns)
 {
     char text[32];
     time_t at = time(NULL) + (time_t)(from_now_ns / NSEC_PER_SEC);
     struct tm tm;
-    if (!from_now_ns || !gmtime_r(&at, &tm))
-        return;
-    strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%SZ", &tm);
-    json_object_set_new(scope, "expiresAt", json_string(text));
+    if (!from_now_ns)
+        return true;
+    return gmtime_r(&at, &tm) && strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%SZ", &tm) > 0 &&
+           set_text(scope, "expiresAt", text);
 }
 
+static bool set_templates(json_t *scope, const struct strv *names)
+{
+    json_t *list = names->count ? json_array() : NULL;
+    for (size_t i = 0; i < names->count; i++) {
+        if (json_array_append_new(list, json_string(names->items[i])) < 0) {
+            json_decref(list);
+            return false;
+        }
+    }
+    return !names->count || json_object_set_new(scope, "templates", list) == 0;
+}
+
+static bool set_rights(json_t *scope, const struct key_options *o)
+{
+    return (!o->read_only || json_object_set_new(scope, "readOnly", json_true()) == 0) &&
+           (!o->private_ports || json_object_set_new(scope, "publicPorts", json_false()) == 0) &&
+           (!o->manages_keys || json_object_set_new(scope, "manageKeys", json_true()) == 0);
+}
+
+/* NULL: something can't be said; a scope without it would be a wider one. */
 static json_t *make_scope(const struct key_options *o)
 {
-    json_t *scope = json_object(), *templates = json_array();
-    set_number(scope, "sandboxes", o->sandboxes);
-    set_number(scope, "sandboxesPerMinute", o->per_minute);
-    set_number(scope, "timeout", (uint64_t)((o->timeout_ns + NSEC_PER_SEC - 1) / NSEC_PER_SEC));
-    set_limits(scope, &o->limits);
-    set_expiry(scope, o->expires_ns);
-    for (size_t i = 0; i < o->templates.count; i++)
-        json_array_append_new(templates, json_string(o->templates.items[i]));
-    if (o->templates.count)
-        json_object_set(scope, "templates", templates);
-    if (o->egress)
-        json_object_set_new(scope, "egress", json_string(o->egress));
-    if (o->prefix)
-        json_object_set_new(scope, "namePrefix", json_string(o->prefix));
-    if (o->read_only)
-        json_object_set_new(scope, "readOnly", json_true());
-    if (o->private_ports)
-        json_object_set_new(scope, "publicPorts", json_false());
-    if (o->manages_keys)
-        json_object_set_new(scope, "manageKeys", json_true());
-    json_decref(templates);
-    return scope;
+    uint64_t timeout_s = (uint64_t)((o->timeout_ns + NSEC_PER_SEC - 1) / NSEC_PER_SEC);
+    json_t *scope = json_object();
+    if (scope && set_number(scope, "sandboxes", o->sandboxes) &&
+        set_number(scope, "sandboxesPerMinute", o->per_minute) &&
+        set_number(scope, "timeout", timeout_s) && set_limits(scope, &o->limits) &&
+        set_expiry(scope, o->expires_ns) && set_templates(scope, &o->templates) &&
+        set_text(scope, "egress", o->egress) && set_text(scope, "namePrefix", o->prefix) &&
+        set_rights(scope, o))
+        return scope;
+    json_decref(scope);
+    return NULL;
 }
 
 /* What is another than that of a key that may do all: "egress=none sandboxes=2 readOnly". */
@@ -245,7 +261,12 @@ static int create(const struct key_options *o, int count, char **words, struct s
     if (count != 1)
         return sandbox_error_set(e, -EINVAL,
                                  "create: a key has one name; give it behind the options");
-    json_t *body = json_pack("{ss so}", "name", words[0], "scope", make_scope(o));
+    json_t *scope = make_scope(o);
+    if (!scope)
+        return sandbox_error_set(e, -EINVAL,
+                                 "create: what an option says is no text in UTF-8; write --egress, "
+                                 "--template and --name-prefix with letters");
+    json_t *body = json_pack("{ss so}", "name", words[0], "scope", scope);
     int r = body ? server_ask(&o->place, "POST", "/api-keys", body, &made, e)
                  : sandbox_error_set(
                        e, -EINVAL, "create: '%s' is no text in UTF-8; give another name", words[0]);

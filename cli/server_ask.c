@@ -142,13 +142,13 @@ static int run_client(const char *method, const char *url, int order, struct buf
     if (pipe2(ends, O_CLOEXEC) < 0)
         return sandbox_error_set(e, -errno, "pipe: %s; close some files", strerror(errno));
     int error = spawn(program, arguments, order, ends[1], &pid);
+    bool is_started = error == 0;
     close(ends[1]);
-    if (!error) {
+    if (is_started)
         error = -read_all(ends[0], answer);
-        while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
-            ;
-    }
-    close(ends[0]);
+    close(ends[0]); /* first, for a client that still has something to say */
+    while (is_started && waitpid(pid, NULL, 0) < 0 && errno == EINTR)
+        ;
     return error ? sandbox_error_set(e, -error, "glovebox-client: %s; try again", strerror(error))
                  : 0;
 }

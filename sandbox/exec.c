@@ -264,8 +264,6 @@ static struct exec *new_exec(struct execs *execs, const struct exec_order *o)
     memcpy(x->tag, o->tag, MIN(o->tag_size, sizeof(x->tag) - 1));
     x->deadline_ns = o->timeout_ns > 0 ? execs_in_ns(o->timeout_ns) : 0;
     x->grace_ns = o->grace_ns;
-    if (x->deadline_ns)
-        x->given_up_ns = later(later(x->deadline_ns, MAX(o->grace_ns, (int64_t)0)), SILENCE_NS);
     execs->last_number = execs->last_number == INT32_MAX ? 1 : execs->last_number + 1;
     x->number = execs->last_number;
     x->started_ns = execs_now_ns();
@@ -336,19 +334,29 @@ void exec_free(struct exec *x)
 
 /* ---- its time and its end ---- */
 
+static bool signal_number(struct execs *execs, int32_t number, int sig, uint32_t whom)
+{
+    const struct control_packet p = {
+        .type = CONTROL_EXEC_SIGNAL, .value = number, .reason = (uint32_t)sig | whom};
+    return sandbox_send_text(execs->sandbox, &p, "");
+}
+
 bool exec_signal(struct exec *x, int sig, uint32_t flags)
 {
     uint32_t whom = flags & EXEC_TO_SESSION   ? CONTROL_TO_SESSION
                     : flags & EXEC_TO_PROCESS ? CONTROL_TO_PROCESS
                                               : CONTROL_TO_GROUP;
-    const struct control_packet p = {
-        .type = CONTROL_EXEC_SIGNAL, .value = x->number, .reason = (uint32_t)sig | whom};
-    return sandbox_send_text(x->execs->sandbox, &p, "");
+    return signal_number(x->execs, x->number, sig, whom);
+}
+
+void exec_end_late(struct execs *execs, int32_t number)
+{
+    signal_number(execs, number, SIGKILL, CONTROL_TO_SESSION);
 }
 
 /*
  * Whoever waits does not so for a kernel that was starved or taken over, or for a process that the
- * machine holds up. What comes of it later is nobody's.
+ * machine holds up. What comes of it later is nobody's, and ended (execs_take()).
  */
 static void give_up(struct exec *x)
 {
@@ -360,22 +368,43 @@ static void give_up(struct exec *x)
         exec_note_ended(x, SIGKILL, CONTROL_BY_ITSELF);
 }
 
-void exec_check_clock(struct exec *x, int64_t now_ns)
+/* The kernel's time to obey begins when it is told, not before: whoever tells it may have been held
+ * up, too. */
+static void end_in_time(struct exec *x, int64_t now_ns)
 {
-    if (x->given_up_ns && now_ns >= x->given_up_ns && x->state != EXEC_OVER_WITH) {
-        give_up(x);
-        return;
-    }
-    /* One that is not there yet would not get the signal. */
-    if (x->deadline_ns == 0 || now_ns < x->deadline_ns || x->state != EXEC_RUNNING)
-        return;
     bool has_grace = !x->is_timed_out && x->grace_ns > 0;
+    int64_t given_up_ns = later(later(now_ns, has_grace ? x->grace_ns : 0), SILENCE_NS);
+    if (!x->given_up_ns)
+        x->given_up_ns = given_up_ns;
+    /* One that is not there yet would not get the signal. */
+    if (x->state != EXEC_RUNNING)
+        return;
     if (!exec_signal(x, has_grace ? SIGTERM : SIGKILL, EXEC_TO_SESSION)) {
         x->deadline_ns = now_ns + SIGNAL_AGAIN_NS;
         return;
     }
     x->is_timed_out = true;
-    x->deadline_ns = has_grace ? execs_in_ns(x->grace_ns) : 0;
+    x->given_up_ns = given_up_ns;
+    x->deadline_ns = has_grace ? later(now_ns, x->grace_ns) : 0;
+}
+
+void exec_check_clock(struct exec *x, int64_t now_ns)
+{
+    if (x->state == EXEC_OVER_WITH)
+        return;
+    if (x->given_up_ns && now_ns >= x->given_up_ns)
+        give_up(x);
+    else if (x->deadline_ns && now_ns >= x->deadline_ns)
+        end_in_time(x, now_ns);
+}
+
+int64_t exec_deadline(const struct exec *x)
+{
+    /* Of one that is not there yet nothing comes of its time but the end of waiting. */
+    bool has_passed = x->state != EXEC_RUNNING && x->given_up_ns;
+    if (!x->deadline_ns || has_passed)
+        return x->given_up_ns;
+    return x->given_up_ns ? MIN(x->deadline_ns, x->given_up_ns) : x->deadline_ns;
 }
 
 static void note_over(struct exec *x)

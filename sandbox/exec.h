@@ -48,7 +48,7 @@ struct exec {
     struct exec_stream streams[2];
     struct exec_log log;
     int64_t deadline_ns, grace_ns; /* CLOCK_MONOTONIC; the grace; 0: none */
-    int64_t given_up_ns;           /* when the kernel should have told its end; 0: never */
+    int64_t given_up_ns;           /* when the kernel should have told its end; 0: it needs not yet */
     bool is_timed_out;
     bool ran_out_of_memory; /* as the host says */
     /* Of the end: */
@@ -111,6 +111,12 @@ void exec_note_failed(struct exec *x, int32_t status, const char *text, size_t s
 
 /* Its time may be up. */
 void exec_check_clock(struct exec *x, int64_t now_ns);
+
+/* When to look at that next, CLOCK_MONOTONIC; 0: never. */
+int64_t exec_deadline(const struct exec *x);
+
+/* Ends one that has started when it was given up already. */
+void exec_end_late(struct execs *execs, int32_t number);
 
 /* ---- execs.c ---- */
 

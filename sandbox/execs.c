@@ -355,9 +355,7 @@ int64_t execs_deadline(const struct execs *x)
     int64_t deadline = x->is_deaf ? x->deaf_until_ns : 0;
     list_for_each(program, &x->programs, link)
     {
-        int64_t next = program->given_up_ns;
-        if (program->state == EXEC_RUNNING && program->deadline_ns)
-            next = program->deadline_ns;
+        int64_t next = exec_deadline(program);
         if (next && (deadline == 0 || next < deadline))
             deadline = next;
     }
@@ -420,6 +418,8 @@ static struct exec *find_number(struct execs *x, int32_t number)
 void execs_take(struct execs *x, const struct control_packet *p, const char *text)
 {
     struct exec *program = find_number(x, p->value);
+    if (!program && p->type == CONTROL_EXEC_STARTED)
+        exec_end_late(x, p->value);
     if (!program)
         return;
     if (p->type == CONTROL_EXEC_STARTED && program->state == EXEC_STARTING) {

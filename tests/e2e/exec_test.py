@@ -225,6 +225,35 @@ class Exec(Living):
         self.assertIn(b"kernel does not answer; end the sandbox", done.stderr)
         self.assertEqual(running.wait(LIMIT), 124, running.stderr.read())
 
+    def processes(self):
+        return int(self.exec("sh", "-c", "ls /proc | grep -c '^[0-9]'").stdout)
+
+    def test_what_its_starter_was_late_for_is_ended_then(self):
+        """Its time and all that a kernel may take to obey is over before the starter could say a word."""
+        self.create()
+        before = self.processes()
+        running = self.start_exec("sh", "-c", "echo up; sleep 1000", options=["--timeout", "0.3"])
+        self.assertEqual(running.stdout.read(3), b"up\n")
+        starter = self.starter()
+        os.kill(starter, signal.SIGSTOP)
+        try:
+            time.sleep(8)
+        finally:
+            os.kill(starter, signal.SIGCONT)
+        self.assertEqual(running.wait(LIMIT), 124, running.stderr.read())
+        self.assertTrue(wait_until(lambda: self.processes() == before))
+
+    def test_what_starts_too_late_is_ended(self):
+        self.create()
+        before = self.processes()
+        kernel = self.kernel()
+        os.kill(kernel, signal.SIGSTOP)
+        self.addCleanup(os.kill, kernel, signal.SIGCONT)
+        done = self.exec("sleep", "1000", options=["--timeout", "0.1"])
+        self.assertEqual(done.returncode, 125, done.stderr)
+        os.kill(kernel, signal.SIGCONT)
+        self.assertTrue(wait_until(lambda: self.processes() == before))
+
     def test_who_is_left_behind_does_not_hold_up_its_end(self):
         self.create()
         process = self.start_exec("sh", "-c", "yes & echo $! > pid; sleep 0.5; exit 3")

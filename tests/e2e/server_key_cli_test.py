@@ -99,6 +99,10 @@ class KeyCli(Served):
                                (("create",), "key: create: a key has one name; "), (("create", "a", "b"), "key: create: a key has one name; "),
                                (("create", "--sandboxes", "0", "a"), "--sandboxes"), (("create", "--cpus", "x", "a"), "--cpus"),
                                (("create", "--name", "x"), "--name"), (("create", "\udcff"), "no text in UTF-8"),
+                               # Without what is asked for it would be a key that may do more.
+                               (("create", "--egress", "\udcff", "x"), "what an option says is no text in UTF-8"),
+                               (("create", "--name-prefix", "\udcff", "x"), "what an option says is no text in UTF-8"),
+                               (("create", "--template", "\udcff", "x"), "what an option says is no text in UTF-8"),
                                (("list", "x"), "key: list: takes no names"), (("rename", "1"), "key: rename: give an id and a name"),
                                (("rename", "../1", "x"), "'../1' is no id"), (("revoke",), "key: revoke: give ids"),
                                (("revoke", "1", "x"), "'x' is no id"), (("revoke", "18446744073709551617"), "is no id"),
