@@ -3,10 +3,13 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #define PROCESSES_MAX 4096 /* that one look is worth */
+#define MEASURED_MAX  512  /* they run on meanwhile */
 #define CHILDREN_TEXT 8192 /* of one thread; the rest is seen when these have gone */
 
 struct look {
@@ -61,6 +64,51 @@ static bool process_is_at_work(struct look *l, pid_t pid)
     if (threads)
         closedir(threads);
     return found;
+}
+
+static void note_children_of(struct look *l, pid_t pid)
+{
+    char path[64], text[CHILDREN_TEXT];
+    const struct dirent *e;
+    snprintf(path, sizeof(path), "/proc/%d/task", pid);
+    DIR *threads = opendir(path);
+    while (threads && (e = readdir(threads))) {
+        snprintf(path, sizeof(path), "%.32s/children", e->d_name);
+        if (e->d_name[0] != '.' && read_text(dirfd(threads), path, text, sizeof(text)) > 0)
+            note_children(l, text);
+    }
+    if (threads)
+        closedir(threads);
+}
+
+/* proc_pid_stat(5): utime and stime. */
+static void add_times(pid_t pid, int64_t *user_ns, int64_t *system_ns)
+{
+    const int64_t tick_ns = NSEC_PER_SEC / sysconf(_SC_CLK_TCK);
+    char path[64], text[CHILDREN_TEXT];
+    int64_t user, system;
+    snprintf(path, sizeof(path), "/proc/%d/stat", pid);
+    const char *name_end =
+        read_text(AT_FDCWD, path, text, sizeof(text)) > 0 ? strrchr(text, ')') : NULL;
+    if (!name_end ||
+        sscanf(name_end, ") %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %" SCNd64 " %" SCNd64,
+               &user, &system) != 2)
+        return;
+    *user_ns += user * tick_ns;
+    *system_ns += system * tick_ns;
+}
+
+void remains_measure(pid_t pid, int64_t *user_ns, int64_t *system_ns)
+{
+    _cleanup_free_ struct look *l = malloc(sizeof(*l));
+    if (!l)
+        return;
+    l->count = 0;
+    note_children_of(l, pid);
+    for (size_t i = 0; i < MIN(l->count, (size_t)MEASURED_MAX); i++) {
+        add_times(l->found[i], user_ns, system_ns);
+        note_children_of(l, l->found[i]);
+    }
 }
 
 bool remains_are_at_work(pid_t pid)

@@ -86,6 +86,9 @@ static void start_killing(struct run *r)
 /* It ends at once where it obeys. What it should have ended does so also where it doesn't. */
 static void start_telling(struct run *r)
 {
+    /* Of those that are gone the kernel process learns nothing any more. */
+    if (!r->has_totals)
+        remains_measure(r->sandbox->pid, &r->seen_user_ns, &r->seen_system_ns);
     sandbox_kill_programs(r->sandbox);
     set_state(r, TELLING, SANDBOX_TELLING_MS);
 }

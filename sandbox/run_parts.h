@@ -34,6 +34,7 @@ struct run {
     int64_t start_ns, deadline_ns;   /* CLOCK_MONOTONIC; 0: none */
     int64_t timeout_ns, lifetime_ns; /* when the time of command and sandbox are up; likewise */
     int64_t dying_until_ns;          /* at the latest */
+    int64_t seen_user_ns, seen_system_ns; /* of programs that were killed from outside; or 0 */
     unsigned idle_looks;      /* at which nobody of the dying was at work, one after another */
     uint64_t delivered_bytes; /* when the deadline for readers was set */
     int64_t suspend_ns;       /* when to stop though the program has not said that it did */

@@ -66,6 +66,9 @@ void run_finish_outcome(struct run *r, int64_t end_ns)
     if (!r->has_totals) {
         o->wall_ns = end_ns - r->start_ns;
         o->user_ns = o->system_ns = -1;
+    } else {
+        o->user_ns = MAX(o->user_ns, r->seen_user_ns);
+        o->system_ns = MAX(o->system_ns, r->seen_system_ns);
     }
     if (!r->has_outcome && !r->is_ended_by_us)
         note_kernel_end(r);

@@ -354,6 +354,8 @@ class Rows:
             self.expect_nothing_left()
             # It lives on without programs, for the time it takes to say what they used.
             if result["cpu_user_ms"] is not None:
+                # What it can't know any more was seen by who killed them.
+                self.assertGreater(result["cpu_user_ms"] + result["cpu_system_ms"], 50)
                 return
         self.fail("the programs ended with their kernel, not before it")
 
