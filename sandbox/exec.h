@@ -48,7 +48,7 @@ struct exec {
     struct exec_stream streams[2];
     struct exec_log log;
     int64_t deadline_ns, grace_ns; /* CLOCK_MONOTONIC; the grace; 0: none */
-    int64_t given_up_ns;           /* when the kernel should have told its end; 0: it needs not yet */
+    int64_t given_up_ns; /* when the kernel should have told its end; 0: it needs not yet */
     bool is_timed_out;
     bool ran_out_of_memory; /* as the host says */
     /* Of the end: */

@@ -335,7 +335,8 @@ bool policy_path_is_plain(const char *path);
 
 /*
  * http may be NULL, which every request satisfies. Whether the request satisfies it however it is
- * read: all fields and parameters of a name have to, if there are several.
+ * read: all fields and parameters of a name have to, if there are several, and one of them under
+ * this very name.
  */
 bool policy_http_matches(const struct policy_http *http, const struct policy_request *request);
 

@@ -19,8 +19,17 @@ enum reading {
 
 /* What was seen of a field's or a parameter's occurrences. */
 struct seen {
-    bool any_holds, all_hold;
+    bool any_holds;   /* of all that could be taken for it */
+    bool surely_does; /* of those that everybody takes for it */
+    bool all_hold;    /* as any_holds */
 };
+
+static void see(struct seen *seen, bool is_sure, bool holds)
+{
+    seen->any_holds |= holds;
+    seen->surely_does |= holds && is_sure;
+    seen->all_hold &= holds;
+}
 
 static bool has_method(const struct policy_http *http, const char *method, enum reading reading)
 {
@@ -53,13 +62,14 @@ static char decode_byte(const char *text, size_t size, size_t *at)
     return (char)(16 * high + low);
 }
 
-/* Some servers tell capitals apart, some don't. */
-static bool is_name(const char *text, size_t size, const char *name)
+/* Some servers tell capitals apart, some don't: compare is strcmp or strcasecmp. */
+static bool is_name(const char *text, size_t size, const char *name,
+                    int (*compare)(const char *a, const char *b))
 {
     size_t at = 0;
     for (; *name && at < size; name++) {
         char pair[2][2] = {{decode_byte(text, size, &at)}, {*name}};
-        if (strcasecmp(pair[0], pair[1]))
+        if (compare(pair[0], pair[1]))
             return false;
     }
     return !*name && at == size;
@@ -70,7 +80,7 @@ bool policy_query_could_name(const char *piece, size_t size, const char *name)
     for (size_t at = 0; at <= size;) {
         const char *end = memchr(piece + at, ';', size - at) ?: piece + size;
         const char *equals = memchr(piece + at, '=', (size_t)(end - piece) - at);
-        if (is_name(piece + at, (size_t)((equals ?: end) - piece) - at, name))
+        if (is_name(piece + at, (size_t)((equals ?: end) - piece) - at, name, strcasecmp))
             return true;
         at = (size_t)(end - piece) + 1;
     }
@@ -101,27 +111,27 @@ static void see_parameters(const struct policy_named_text *wanted, const char *q
         end = query + strcspn(query, separators);
         const char *equals = memchr(query, '=', (size_t)(end - query));
         const char *value = equals ? equals + 1 : end;
-        if (!is_name(query, (size_t)((equals ? equals : end) - query), wanted->name))
-            continue;
-        bool holds = value_holds(&wanted->value, value, (size_t)(end - value), reading);
-        seen->any_holds |= holds;
-        seen->all_hold &= holds;
+        size_t name_size = (size_t)((equals ? equals : end) - query);
+        if (is_name(query, name_size, wanted->name, strcasecmp))
+            see(seen, is_name(query, name_size, wanted->name, strcmp),
+                value_holds(&wanted->value, value, (size_t)(end - value), reading));
     }
 }
 
 static bool holds(const struct seen *seen, enum reading reading)
 {
-    return seen->any_holds && (seen->all_hold || reading == LOOSE);
+    return reading == LOOSE ? seen->any_holds : seen->surely_does && seen->all_hold;
 }
 
 /* Old servers divide parameters at ';', too. */
 static bool has_query(const struct policy_named_text *wanted, const char *query,
                       enum reading reading)
 {
-    struct seen seen = {.all_hold = true};
-    see_parameters(wanted, query, "&", reading, &seen);
-    see_parameters(wanted, query, "&;", reading, &seen);
-    return holds(&seen, reading);
+    struct seen of_new = {.all_hold = true}, of_old = of_new;
+    see_parameters(wanted, query, "&", reading, &of_new);
+    see_parameters(wanted, query, "&;", reading, &of_old);
+    bool for_new = holds(&of_new, reading), for_old = holds(&of_old, reading);
+    return reading == LOOSE ? for_new || for_old : for_new && for_old;
 }
 
 static bool has_header(const struct policy_named_text *wanted, const struct policy_request *request,
@@ -132,9 +142,8 @@ static bool has_header(const struct policy_named_text *wanted, const struct poli
         const struct policy_field *field = &request->fields[i];
         if (!http_names_alike(field->name, wanted->name))
             continue;
-        bool is_so = policy_text_matches(&wanted->value, field->value, strlen(field->value));
-        seen.any_holds |= is_so;
-        seen.all_hold &= is_so;
+        see(&seen, http_words_equal(field->name, wanted->name),
+            policy_text_matches(&wanted->value, field->value, strlen(field->value)));
     }
     return holds(&seen, reading);
 }
