@@ -2,6 +2,7 @@
 #include "gateway/between_parts.h"
 #include "gateway/budget.h"
 #include "gateway/channel.h"
+#include "gateway/control.h"
 #include "lib/tls/session.h"
 
 #include <stdio.h>
@@ -157,6 +158,12 @@ static void log_request(void *context, const struct exchange_record *r)
         log_denial(&e, "the request was refused");
 }
 
+static void end_sandbox(void *context, const char *secret)
+{
+    (void)context;
+    control_say_violation(secret);
+}
+
 static void begin_relay(struct between *b, const struct relay_setup *setup)
 {
     const struct buf *first = &b->flight.bytes;
@@ -181,7 +188,8 @@ static void relay_requests(struct between *b)
                                          .name = f->name,
                                          .dialled = flow_dialled(f),
                                          .context = f,
-                                         .log = log_request});
+                                         .log = log_request,
+                                         .terminate = end_sandbox});
 }
 
 /* The one name that a TLS flow shows, or that its address has. NULL: none, or too many. */
@@ -231,7 +239,8 @@ static bool terminate_tls(struct between *b)
                                          .is_raw = rule && rule->is_raw,
                                          .dialled = flow_dialled(f),
                                          .context = f,
-                                         .log = log_request});
+                                         .log = log_request,
+                                         .terminate = end_sandbox});
     return true;
 }
 

@@ -27,8 +27,8 @@ struct retired {
 };
 
 /*
- * An answer that the starter left no room for: it goes before any further line, and until then no
- * other policy is taken.
+ * What the starter left no room for: it goes before any further line, and until then no other
+ * policy is taken.
  */
 struct unsent {
     bool is_there;
@@ -36,8 +36,8 @@ struct unsent {
     char text[sizeof(((struct policy_error *)NULL)->text)];
 };
 
-static bool is_open;
-static struct unsent unsent;
+static bool is_open, has_violation;
+static struct unsent unsent_violation, unsent_answer;
 static struct buf in_force; /* the text of the policy */
 static struct retired retired[RETIRED_MAX];
 static size_t retired_count;
@@ -75,11 +75,34 @@ static int send_message(const struct update_packet *p, const char *text)
 }
 
 /* False: it still has to wait. */
+static bool send_one(struct unsent *u)
+{
+    if (u->is_there)
+        u->is_there = send_message(&u->packet, u->text) == -EAGAIN;
+    return !u->is_there;
+}
+
 static bool send_unsent(void)
 {
-    if (unsent.is_there)
-        unsent.is_there = send_message(&unsent.packet, unsent.text) == -EAGAIN;
-    return !unsent.is_there;
+    return send_one(&unsent_violation) && send_one(&unsent_answer);
+}
+
+/* p, whose text_size is not known yet, with this text. */
+static void send_surely(struct unsent *u, const struct update_packet *p, const char *text)
+{
+    u->is_there = true;
+    u->packet = *p;
+    snprintf(u->text, sizeof(u->text), "%s", text);
+    u->packet.text_size = (uint32_t)strlen(u->text);
+    send_unsent();
+}
+
+void control_say_violation(const char *secret)
+{
+    const struct update_packet p = {.version = UPDATE_VERSION, .type = UPDATE_VIOLATION};
+    if (!has_violation && is_open)
+        send_surely(&unsent_violation, &p, secret);
+    has_violation = true;
 }
 
 bool control_send_line(const char *text, size_t size)
@@ -92,15 +115,12 @@ bool control_send_line(const char *text, size_t size)
 /* The answer to p. r: 0 or negative errno, with the reason. */
 static void say_done(const struct update_packet *p, int r, const char *why)
 {
-    unsent.is_there = true;
-    snprintf(unsent.text, sizeof(unsent.text), "%s", why);
-    unsent.packet = (struct update_packet){.version = UPDATE_VERSION,
-                                           .type = UPDATE_DONE,
-                                           .number = p->number,
-                                           .generation = gateway.generation,
-                                           .error = -r,
-                                           .text_size = (uint32_t)strlen(unsent.text)};
-    send_unsent();
+    const struct update_packet done = {.version = UPDATE_VERSION,
+                                       .type = UPDATE_DONE,
+                                       .number = p->number,
+                                       .generation = gateway.generation,
+                                       .error = -r};
+    send_surely(&unsent_answer, &done, why);
 }
 
 /* ---- a new policy ---- */
@@ -304,9 +324,10 @@ static bool read_one(void)
 
 size_t control_fill_poll(struct pollfd p[CONTROL_SOCKETS_MAX])
 {
+    bool must_wait = unsent_violation.is_there || unsent_answer.is_there;
     if (!is_open)
         return 0;
-    p[0] = (struct pollfd){.fd = GATEWAY_CONTROL_FD, .events = unsent.is_there ? POLLOUT : POLLIN};
+    p[0] = (struct pollfd){.fd = GATEWAY_CONTROL_FD, .events = must_wait ? POLLOUT : POLLIN};
     return 1;
 }
 

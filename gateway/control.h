@@ -29,6 +29,9 @@ bool control_is_open(void);
 /* One decision. False: there is no room for it now. */
 bool control_send_line(const char *text, size_t size);
 
+/* The starter is to end the sandbox, for this secret's sake. Of several the first is told. */
+void control_say_violation(const char *secret);
+
 /* For the loop: as in names.h. */
 size_t control_fill_poll(struct pollfd p[CONTROL_SOCKETS_MAX]);
 void control_step(const struct pollfd *p, size_t count);

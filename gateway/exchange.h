@@ -87,8 +87,10 @@ struct exchange_setup {
     bool is_tls; /* ended here, on both sides */
     void *context;
     void (*log)(void *context, const struct exchange_record *r); /* may be NULL */
-    const struct exchange_wire *wire;                            /* NULL: HTTP/1.1 */
-    void *stream;                                                /* for wire */
+    /* For this violation the sandbox is to be ended: the secret's name, borrowed. May be NULL. */
+    void (*terminate)(void *context, const char *secret);
+    const struct exchange_wire *wire; /* NULL: HTTP/1.1 */
+    void *stream;                     /* for wire */
 };
 
 struct exchange;

@@ -56,6 +56,9 @@ void exchange_secrets_refuse(struct exchange *x)
         x->violation = v.name;
         x->violation_action = v.action;
     }
+    /* Not with the record, which waits until the program has read its answer. */
+    if (x->violation && x->violation_action == POLICY_VIOLATION_TERMINATE && x->setup.terminate)
+        x->setup.terminate(x->setup.context, x->violation);
     exchange_refuse(x, 403, "secret_violation", "a secret may not go with this request");
 }
 

@@ -69,6 +69,7 @@ static bool start_requests(struct relay *r, bool is_http2)
         .is_tls = r->setup.is_tls,
         .context = r->setup.context,
         .log = r->setup.log,
+        .terminate = r->setup.terminate,
     };
     r->requests = requests_new(&setup, is_http2);
     return r->requests;

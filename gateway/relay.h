@@ -24,6 +24,7 @@ struct relay_setup {
     const struct in6_addr *dialled; /* NULL: not yet */
     void *context;
     void (*log)(void *context, const struct exchange_record *r);
+    void (*terminate)(void *context, const char *secret); /* as in exchange.h */
 };
 
 struct relay;

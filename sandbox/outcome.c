@@ -18,6 +18,7 @@ const char *sandbox_cause_name(enum sandbox_cause cause)
         [SANDBOX_MEMORY] = "memory",
         [SANDBOX_DISK] = "disk",
         [SANDBOX_BUDGET] = "budget",
+        [SANDBOX_POLICY] = "policy",
         [SANDBOX_KILLED] = "killed",
         [SANDBOX_NOT_STARTED] = "not-started",
         [SANDBOX_KERNEL_FAILURE] = "kernel-failure",
@@ -55,6 +56,20 @@ void outcome_note_limit(struct sandbox_outcome *o, enum sandbox_limit which)
                                       : SANDBOX_TIMED_OUT,
               which);
     o->signal = SIGTERM;
+}
+
+void outcome_note_policy(struct sandbox_outcome *o, const char *secret, size_t size)
+{
+    char name[64];
+    text_line(secret, size, name, sizeof(name));
+    o->cause = SANDBOX_POLICY;
+    o->signal = SIGKILL;
+    snprintf(o->words, sizeof(o->words), "secret %s was to go where it may not", name);
+    sandbox_error_set(
+        &o->message, 0,
+        "%s, for which its policy ends the sandbox; see glovebox egress, and let it go "
+        "there or set another on_violation",
+        o->words);
 }
 
 void outcome_note_signal(struct sandbox_outcome *o, int sig, const char *sender)
@@ -219,6 +234,7 @@ static int choose_status(const struct sandbox_outcome *o)
         return 128 + o->signal;
     case SANDBOX_MEMORY:
     case SANDBOX_BUDGET:
+    case SANDBOX_POLICY:
         return 128 + SIGKILL;
     case SANDBOX_TIMED_OUT:
     case SANDBOX_LIFETIME:

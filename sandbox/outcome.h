@@ -23,6 +23,7 @@ enum sandbox_cause {
     SANDBOX_MEMORY,         /* LIMIT_MEMORY: the main program, or the kernel, was killed for it */
     SANDBOX_DISK,           /* the machine's disk was full, where no call could fail */
     SANDBOX_BUDGET,         /* LIMIT_CPU_BUDGET, LIMIT_WRITE_BUDGET or LIMIT_SEND_BUDGET: message */
+    SANDBOX_POLICY,         /* its network policy wants it ended for what a program did: message */
     SANDBOX_KILLED,         /* a signal to this process ended it */
     SANDBOX_NOT_STARTED,    /* the program could not be started: message */
     SANDBOX_KERNEL_FAILURE, /* the sandbox's kernel ended unexpectedly: message, report */
@@ -30,8 +31,8 @@ enum sandbox_cause {
 };
 
 /*
- * "exited", "signaled", "timeout", "lifetime", "idle", "memory", "disk", "budget", "killed",
- * "not-started", "kernel-failure", "host-failure"
+ * "exited", "signaled", "timeout", "lifetime", "idle", "memory", "disk", "budget", "policy",
+ * "killed", "not-started", "kernel-failure", "host-failure"
  */
 const char *sandbox_cause_name(enum sandbox_cause cause);
 
@@ -83,6 +84,9 @@ void outcome_note_failure(struct sandbox_outcome *o, int status, const char *tex
 
 /* This side ends it for a limit of time. */
 void outcome_note_limit(struct sandbox_outcome *o, enum sandbox_limit which);
+
+/* This side ends it for a violation of its policy: whose, any bytes. */
+void outcome_note_policy(struct sandbox_outcome *o, const char *secret, size_t size);
 
 /* A signal to this process ends it: who sent it, "" when nobody knows. */
 void outcome_note_signal(struct sandbox_outcome *o, int sig, const char *sender);

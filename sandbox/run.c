@@ -143,6 +143,18 @@ static void end_for_signal(struct run *r, int sig, const char *sender)
     end_sandbox(r, sig);
 }
 
+/* An updates_violation_fn. Without a grace: what broke out once would use it for more. */
+static void end_for_policy(void *userdata, const char *secret, size_t size)
+{
+    struct run *r = userdata;
+    if (take_reason(r))
+        outcome_note_policy(r->outcome, secret, size);
+    if (r->state != RUNNING && r->state != ENDING)
+        return;
+    execs_refuse(&r->execs);
+    start_killing(r);
+}
+
 /* The two of struct execs_owner. */
 static void end_for_question(void *userdata, bool at_once, const char *who)
 {
@@ -718,7 +730,7 @@ int sandbox_run(const struct sandbox_spec *spec, const struct sandbox_io *io,
         .log = closed,
         .decisions = DECISIONS_CLOSED,
     };
-    updates_init(&r.updates, take_decision, &r);
+    updates_init(&r.updates, take_decision, end_for_policy, &r);
     copies_init(&r.copies);
     files_init(&r.files);
     execs_init(&r.execs);

@@ -15,10 +15,14 @@
 /* Of a gateway, before others have their turn. */
 #define LINES_AT_ONCE 256
 
-void updates_init(struct updates *u, updates_line_fn take_line, void *userdata)
+void updates_init(struct updates *u, updates_line_fn take_line, updates_violation_fn take_violation,
+                  void *userdata)
 {
-    *u = (struct updates){
-        .listener.fd = -1, .gateway = -1, .take_line = take_line, .userdata = userdata};
+    *u = (struct updates){.listener.fd = -1,
+                          .gateway = -1,
+                          .take_line = take_line,
+                          .take_violation = take_violation,
+                          .userdata = userdata};
     for (size_t i = 0; i < UPDATES_CLIENTS_MAX; i++)
         u->clients[i].fd = -1;
 }
@@ -171,6 +175,8 @@ static bool read_gateway(struct updates *u)
         return true; /* a guest may have taken it over; that is no reason to listen to it less */
     if (m.packet.type == UPDATE_LINE)
         u->take_line(u->userdata, m.text, m.packet.text_size);
+    else if (m.packet.type == UPDATE_VIOLATION)
+        u->take_violation(u->userdata, m.text, m.packet.text_size);
     else if (m.packet.type == UPDATE_DONE && m.packet.number)
         finish(u, &m);
     return true;

@@ -23,6 +23,9 @@
 /* A decision of the gateway's, as it wrote it: any bytes, borrowed. */
 typedef void (*updates_line_fn)(void *userdata, const char *line, size_t size);
 
+/* The policy wants the sandbox ended: what for, the name of a secret, any bytes, borrowed. */
+typedef void (*updates_violation_fn)(void *userdata, const char *secret, size_t size);
+
 struct scrubber;
 
 struct updates {
@@ -34,11 +37,13 @@ struct updates {
     } clients[UPDATES_CLIENTS_MAX]; /* those that came first, first */
     uint64_t last_number;
     updates_line_fn take_line;
+    updates_violation_fn take_violation;
     void *userdata;
     struct scrubber *scrubber; /* gets new values before the gateway has them; NULL; borrowed */
 };
 
-void updates_init(struct updates *u, updates_line_fn take_line, void *userdata);
+void updates_init(struct updates *u, updates_line_fn take_line, updates_violation_fn take_violation,
+                  void *userdata);
 
 /*
  * Listens for the sandbox that r has entered. gateway: the socket to it; stays the caller's. 0, or

@@ -46,9 +46,10 @@ struct request_count {
 };
 
 /* Of words that are known here; the last of each is for all others. */
-static const char *const end_causes[] = {
-    "request", "timeout",        "exited",       "signaled",    "idle",   "memory", "disk",
-    "budget",  "kernel-failure", "host-failure", "not-started", "killed", "lost",   "other"};
+static const char *const end_causes[] = {"request", "timeout",        "exited",       "signaled",
+                                         "idle",    "memory",         "disk",         "budget",
+                                         "policy",  "kernel-failure", "host-failure", "not-started",
+                                         "killed",  "lost",           "other"};
 static const struct {
     int error;
     const char *cause;

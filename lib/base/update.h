@@ -10,22 +10,25 @@
  *                              it stays in the one that it is in, where the new one has that too
  *   SECRET number              starter: likewise, with another value for one secret in the file
  *                              (lib/secret/file.h); requests that begin now have it
+ *   VIOLATION text             gateway: the secret of that name was to go where it may not, and its
+ *                              policy wants the sandbox ended for that
  *   DONE number, generation,   gateway: always one. error 0: that generation is in force, for what
  *     error, text              is open too; else the one before it stays, as text says
  *
  * `glovebox policy set` and its kin say SET or SECRET to the starter over a socket of the same type
  * in the registry's folder, and are told DONE. The gateway never waits for the starter: a LINE that
- * there is no room for is counted, and told later as one.
+ * there is no room for is counted, and told later as one;
+ * a VIOLATION goes before all else.
  */
 #pragma once
 
 #include "lib/base/base.h"
 
-#define UPDATE_VERSION   2
+#define UPDATE_VERSION   3
 #define UPDATE_TEXT_MAX  8192
 #define UPDATE_PHASE_MAX 40 /* bytes of a phase's name, its NUL counted */
 
-enum update_type { UPDATE_SET = 1, UPDATE_DONE, UPDATE_LINE, UPDATE_SECRET };
+enum update_type { UPDATE_SET = 1, UPDATE_DONE, UPDATE_LINE, UPDATE_SECRET, UPDATE_VIOLATION };
 
 struct update_packet {
     uint32_t version, type;

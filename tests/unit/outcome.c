@@ -142,6 +142,16 @@ TEST(a_signal_names_its_sender)
     EXPECT_STR(o.words, "ended by SIGINT (Interrupt)");
 }
 
+TEST(a_policy_names_what_for)
+{
+    struct sandbox_outcome o = limited();
+    outcome_note_policy(&o, "K\x1b[2J", 5);
+    outcome_finish(&o);
+    EXPECT_EQ(o.cause, SANDBOX_POLICY);
+    EXPECT_EQ(o.exit_status, 137);
+    EXPECT_STR(o.words, "secret K\\x1b[2J was to go where it may not");
+}
+
 TEST(ends_of_the_kernel)
 {
     struct sandbox_outcome o = limited();
