@@ -18,6 +18,7 @@ int limit_option_grace(void *target, const char *value, struct sandbox_error *e)
 int limit_option_cpu_budget(void *target, const char *value, struct sandbox_error *e);
 int limit_option_write_budget(void *target, const char *value, struct sandbox_error *e);
 int limit_option_send_budget(void *target, const char *value, struct sandbox_error *e);
+int limit_option_output_rate(void *target, const char *value, struct sandbox_error *e);
 int limit_option_output(void *target, const char *value, struct sandbox_error *e);
 int limit_option_sandboxes(void *target, const char *value, struct sandbox_error *e);
 int limit_option_rate(void *target, const char *value, struct sandbox_error *e);
@@ -49,6 +50,8 @@ int limit_option_ulimit(void *target, const char *value, struct sandbox_error *e
      limit_option_write_budget, 0},                                                            \
     {"send-budget", 0, "SIZE", "bytes sent to the outside in all, then it is ended",           \
      limit_option_send_budget, 0},                                                             \
+    {"output-rate", 0, "SIZE", "a second over standard streams and terminals",                 \
+     limit_option_output_rate, 0},                                                             \
     {"ulimit", 0, "NAME=SOFT[:HARD]", "a limit of the program as ulimit sets it (nofile=64)",  \
      limit_option_ulimit, 0},                                                                  \
     {"sandboxes", 0, "NUMBER", "of yours at once (default: 100)", limit_option_sandboxes, 0},  \

@@ -7,6 +7,7 @@
 #define KIB       (UINT64_C(1) << 10)
 #define MIB       (UINT64_C(1) << 20)
 #define GIB       (UINT64_C(1) << 30)
+#define TIB       (UINT64_C(1) << 40)
 #define DAY_NS    (24 * 3600 * NSEC_PER_SEC)
 #define LONGEST   (366 * DAY_NS)
 #define MOST_SIZE ((uint64_t)INT64_MAX)
@@ -36,6 +37,8 @@ const struct limit_row sandbox_limit_rows[LIMIT_COUNT] = {
                             MOST_SIZE, true},
     [LIMIT_SEND_BUDGET] = {"send-budget", "send_budget_bytes", "send budget", LIMIT_BYTES, 0, 1,
                            MOST_SIZE, true},
+    [LIMIT_OUTPUT_RATE] = {"output-rate", "output_bytes_per_second", "output rate", LIMIT_BYTES, 0,
+                           KIB, TIB, true},
     [LIMIT_OUTPUT] = {"output-limit", "output_limit_bytes", "output limit", LIMIT_BYTES, MIB, 1,
                       256 * MIB, false},
     [LIMIT_SANDBOXES] = {"sandboxes", "sandboxes", "limit of sandboxes at once", LIMIT_NUMBER, 100,
@@ -184,6 +187,7 @@ void sandbox_limits_write(const struct sandbox_limits *l, const struct sandbox_c
         {LIMIT_CPU_BUDGET, "cpu_budget_ns"},
         {LIMIT_WRITE_BUDGET, "write_budget_bytes"},
         {LIMIT_SEND_BUDGET, "send_budget_bytes"},
+        {LIMIT_OUTPUT_RATE, "output_rate"},
     };
     for (size_t i = 0; i < ARRAY_SIZE(records); i++) {
         buf_printf(b, "%s=%" PRIu64, records[i].key, l->value[records[i].which]);

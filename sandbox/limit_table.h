@@ -23,6 +23,7 @@ enum sandbox_limit {
     LIMIT_CPU_BUDGET,   /* processor time in all */
     LIMIT_WRITE_BUDGET, /* bytes written in all */
     LIMIT_SEND_BUDGET,  /* bytes sent to the outside in all */
+    LIMIT_OUTPUT_RATE,  /* bytes a second over all its streams and terminals */
     LIMIT_OUTPUT,       /* bytes of each stream that are kept for a result */
     LIMIT_SANDBOXES,    /* of one user, at once */
     LIMIT_RATE,         /* that one user makes in a second */

@@ -3,6 +3,7 @@
 #include "kernel/boot/console.h"
 
 #include "kernel/core/kernel.h"
+#include "kernel/core/outflow.h"
 #include "kernel/core/traffic.h"
 
 #include <sys/socket.h>
@@ -14,6 +15,8 @@ struct console {
     struct tty *tty; /* NULL once it was hung up */
     struct host_watch watch;
     bool input_ended; /* the starter's side is gone */
+    bool is_held;     /* output waits until more may go (core/outflow.h) */
+    struct wait_entry outflow;
     /* Output that was taken from the pty and not yet by the socket. */
     char pending[PIECE];
     size_t pending_size, pending_at;
@@ -31,28 +34,34 @@ static void update_watch(struct console *c)
     uint32_t events = 0;
     if (!c->input_ended && !c->done && console_input_room(c->tty) > 0)
         events |= EPOLLIN;
-    if (c->pending_at < c->pending_size)
+    if (c->pending_at < c->pending_size && !c->is_held)
         events |= EPOLLOUT;
     host_watch_change(&c->watch, events);
 }
 
-/* False when the socket takes no more for now. */
-static bool move_output(struct console *c)
+/* False when the socket takes no more for now, or no more may go. */
+static bool move_output(struct console *c, bool is_last)
 {
     for (;;) {
+        size_t room = is_last ? SIZE_MAX : outflow_room();
         if (c->pending_at == c->pending_size) {
             c->pending_at = 0;
             c->pending_size = console_output(c->tty, c->pending, sizeof(c->pending));
             if (c->pending_size == 0)
                 return true;
         }
-        ssize_t n = send(c->watch.fd.n, c->pending + c->pending_at, c->pending_size - c->pending_at,
-                         MSG_DONTWAIT | MSG_NOSIGNAL);
+        c->is_held = room == 0;
+        if (c->is_held)
+            return false;
+        size_t size = MIN(c->pending_size - c->pending_at, room);
+        ssize_t n =
+            send(c->watch.fd.n, c->pending + c->pending_at, size, MSG_DONTWAIT | MSG_NOSIGNAL);
         if (n < 0 && errno == EINTR)
             continue;
         if (n < 0)
             return errno != EAGAIN;
         c->pending_at += (size_t)n;
+        outflow_take((size_t)n);
         traffic.stream_bytes += (uint64_t)n;
     }
 }
@@ -73,6 +82,7 @@ static void move_input(struct console *c)
 static void hang_up(struct console *c)
 {
     struct tty *t = c->tty;
+    waitq_remove(&c->outflow);
     host_watch_remove(&c->watch);
     hostfd_close(&c->watch.fd);
     c->tty = NULL;
@@ -94,7 +104,7 @@ static void on_ready(struct host_watch *w, uint32_t events)
     struct console *c = container_of(w, struct console, watch);
     if ((events & (EPOLLIN | EPOLLHUP)) && !c->input_ended && console_input_room(c->tty) > 0)
         move_input(c);
-    bool is_empty = move_output(c);
+    bool is_empty = move_output(c, false);
     if (c->done && (is_empty || c->input_ended))
         end(c);
     else if (c->input_ended)
@@ -103,13 +113,23 @@ static void on_ready(struct host_watch *w, uint32_t events)
         update_watch(c);
 }
 
+static void on_outflow(struct wait_entry *e, uint32_t events)
+{
+    struct console *c = container_of(e, struct console, outflow);
+    (void)events;
+    if (!c->is_held)
+        return;
+    c->is_held = false;
+    host_watch_change(&c->watch, c->watch.events | EPOLLOUT);
+}
+
 /* Called from within the pty's own work: the socket is looked at in the next round. */
 static void on_changed(struct tty *t, void *context)
 {
     struct console *c = context;
     if (t != c->tty)
         return;
-    if (console_has_output(t))
+    if (console_has_output(t) && !c->is_held)
         host_watch_change(&c->watch, c->watch.events | EPOLLOUT);
     else if (!c->input_ended)
         host_watch_change(&c->watch, c->watch.events | EPOLLIN);
@@ -127,6 +147,7 @@ int console_open(struct hostfd socket, unsigned rows, unsigned columns, uid_t ui
                                             .changed = on_changed,
                                             .context = c};
     c->watch = (struct host_watch){.fd = socket, .ready = on_ready};
+    c->outflow.wake = on_outflow;
     int r = host_watch_add(&c->watch, EPOLLIN);
     if (r == 0) {
         r = tty_new_host_console(&options, ret_slave, &c->tty);
@@ -137,6 +158,7 @@ int console_open(struct hostfd socket, unsigned rows, unsigned columns, uid_t ui
         free(c);
         return r;
     }
+    waitq_add(outflow_queue(), &c->outflow);
     *ret = c;
     return 0;
 }
@@ -145,7 +167,7 @@ void console_drain(struct console *c)
 {
     if (!console_tty(c))
         return;
-    while (!move_output(c))
+    while (!move_output(c, true))
         if (!host_watch_wait_room(c->watch.fd, DRAIN_MS))
             return;
 }

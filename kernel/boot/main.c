@@ -98,6 +98,7 @@ static void fill_limits(const struct spec_limits *l)
     c->cpu_budget_ns = l->cpu_budget_ns;
     c->write_budget_bytes = l->write_budget_bytes;
     c->send_budget_bytes = l->send_budget_bytes;
+    c->output_rate = l->output_rate;
     c->idle_ns = l->idle_ns;
     c->watch_memory = l->watch_memory && l->memory_bytes;
     c->watch_cpu = l->watch_cpu && l->cpu_thousandths;

@@ -146,6 +146,7 @@ static bool take_limit(struct spec_limits *l, const char *key, char *value)
         {"cpu_budget_ns", &l->cpu_budget_ns},
         {"write_budget_bytes", &l->write_budget_bytes},
         {"send_budget_bytes", &l->send_budget_bytes},
+        {"output_rate", &l->output_rate},
         {"idle_ns", &l->idle_ns},
     };
     for (size_t i = 0; i < ARRAY_SIZE(numbers); i++)

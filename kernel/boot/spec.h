@@ -27,6 +27,7 @@ struct spec_rlimit {
 struct spec_limits {
     uint64_t memory_bytes, disk_bytes, inodes;
     uint64_t cpu_budget_ns, write_budget_bytes, send_budget_bytes, idle_ns;
+    uint64_t output_rate; /* bytes a second */
     unsigned pids, cpu_thousandths;
     /* Nobody but this process enforces it. */
     bool watch_memory, watch_pids, watch_cpu;

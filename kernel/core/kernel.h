@@ -20,7 +20,8 @@ struct kernel_config {
     /* No cgroup enforces them: the kernel has to. */
     bool watch_memory, watch_cpu;
     uint64_t cpu_budget_ns, write_budget_bytes, send_budget_bytes, idle_ns; /* 0: none */
-    uint64_t disk_bytes; /* of the private layer; UINT64_MAX: no limit */
+    uint64_t output_rate; /* bytes a second over standard streams and terminals; 0: no limit */
+    uint64_t disk_bytes;  /* of the private layer; UINT64_MAX: no limit */
     uint64_t inode_count;
     bool trace;
 };

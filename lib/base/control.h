@@ -38,6 +38,8 @@
  *   cpu_budget_ns=N                 processor time in all
  *   write_budget_bytes=N            bytes written in all: files, pipes and streams
  *   send_budget_bytes=N             bytes sent in all over connections and sockets to the outside
+ *   output_rate=N                   bytes a second over standard streams and terminals, of all
+ *                                   programs together
  *   idle_ns=N                       how long nothing may happen, see CONTROL_BY_IDLE
  *   rlimit=N:SOFT:HARD              of the main program: N is a RLIMIT_ number of setrlimit(2), the
  *                                   values are numbers, 18446744073709551615 for RLIM_INFINITY

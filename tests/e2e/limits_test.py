@@ -12,6 +12,7 @@ import signal
 import socket
 import subprocess
 import sys
+import time
 import unittest
 
 sys.dont_write_bytecode = True
@@ -282,6 +283,39 @@ class Rows:
         self.assertGreater(result["written_bytes"], 1 << 20)
         self.assertLessEqual(received, (1 << 20) + SENT_AT_ONCE)
         self.expect_nothing_left()
+
+    def test_output_in_a_second(self):
+        """Slower it may be, and faster it must not, over whichever stream."""
+        text = ("import os, threading\n"
+                "def say(fd):\n"
+                "    for _ in range(64): os.write(fd, b'x' * 1000)\n"
+                "threads = [threading.Thread(target=say, args=[fd]) for fd in (1, 2)]\n"
+                "for t in threads: t.start()\n"
+                "for t in threads: t.join()\n")
+        began = time.monotonic()
+        done = self.glovebox("run", "--output-rate", "64K", "--", "python3", "-c", text)
+        taken = time.monotonic() - began
+        self.assertEqual((done.returncode, len(done.stdout), len(done.stderr)), (0, 64000, 64000), done)
+        # But for what the bucket held at first, and one write ahead of it.
+        self.assertGreater(taken, (128000 - 6554 - 4096) / 65536)
+
+    def test_a_slow_stream_holds_nobody_else_up(self):
+        """Who waits for room has not written, and is not told that there is some; who does not want to wait needn't."""
+        text = ("import os, select\n"
+                "os.set_blocking(1, False)\n"
+                "said = 0\n"
+                "try:\n"
+                "    while said < 1 << 20: said += os.write(1, b'x' * 1000)\n"
+                "except BlockingIOError: pass\n"
+                "p, e = select.poll(), select.epoll()\n"
+                "p.register(1, select.POLLOUT)\n"
+                "e.register(1, select.EPOLLOUT)\n"
+                "full = p.poll(0)\n"
+                "room = e.poll(), p.poll()\n"
+                "os.set_blocking(1, True)\n"
+                "os.write(2, f'{said < 65536} {full} {room}'.encode())\n")
+        done = self.glovebox("run", "--output-rate", "1K", "--", "python3", "-c", text)
+        self.assertEqual((done.returncode, done.stderr), (0, b"True [] ([(1, 4)], [(1, 4)])"), done)
 
     def test_idle_time(self):
         result, reached = self.run_for_a_while("--idle-timeout", "--", "sh", "-c", "echo out; sleep 1000")

@@ -143,6 +143,15 @@ class Terminals(Tty):
         self.assertEqual(t.wait(), 0)
         self.assertEqual(t.output, "".join(f"{i}\r\n" for i in range(1, 100001)).encode())
 
+    def test_output_in_a_second(self):
+        began = time.monotonic()
+        t = self.open("--output-rate", "64K", "-t", "--", "sh", "-c", "head -c 128000 /dev/zero | tr '\\0' x; echo; echo over; read x")
+        self.assertTrue(t.expect(b"over\r\n"), t.output[-100:])
+        self.assertGreater(time.monotonic() - began, (128000 - 6554 - 4096) / 65536)
+        self.assertEqual(t.output.count(b"x"), 128000)
+        t.write(b"\r")
+        self.assertEqual(t.wait(), 0)
+
     def test_colours(self):
         t = self.open("-it", "ls", "--color=auto", "-d", "/usr")
         self.assertEqual(t.wait(), 0)

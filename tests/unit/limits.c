@@ -188,9 +188,11 @@ TEST(records_for_the_kernel)
     for (size_t i = 0; i < b.size; i++)
         if (!b.data[i])
             b.data[i] = ';';
-    EXPECT_STR(b.data, "memory_bytes=2147483648;cpu_thousandths=2000;pids=512;"
-                       "disk_bytes=10737418240;inodes=1000000;idle_ns=2000000000;cpu_budget_ns=0;"
-                       "write_budget_bytes=0;send_budget_bytes=0;rlimit=7:64:18446744073709551615;"
-                       "watch=memory,pids;");
+    EXPECT_STR(
+        b.data,
+        "memory_bytes=2147483648;cpu_thousandths=2000;pids=512;"
+        "disk_bytes=10737418240;inodes=1000000;idle_ns=2000000000;cpu_budget_ns=0;"
+        "write_budget_bytes=0;send_budget_bytes=0;output_rate=0;rlimit=7:64:18446744073709551615;"
+        "watch=memory,pids;");
     buf_done(&b);
 }

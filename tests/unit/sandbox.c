@@ -61,7 +61,7 @@ TEST(records_of_a_full_specification)
              "scratch2;tty=1;rows=24;columns=80;trace=1;cpus=%d;memory_bytes=0;cpu_thousandths=0;"
              "pids=0;disk_bytes=0;inodes=0;"
              "idle_ns=0;cpu_budget_ns=0;write_budget_bytes=0;"
-             "send_budget_bytes=0;",
+             "send_budget_bytes=0;output_rate=0;",
              here, cpu_count());
     EXPECT_STR(records(&s), expected);
     sandbox_spec_done(&s);

@@ -2,6 +2,7 @@
 /* host calls: ioctl poll read restart_syscall write */
 #include "kernel/fs/dev/hostpipe.h"
 
+#include "kernel/core/outflow.h"
 #include "kernel/core/traffic.h"
 #include "kernel/host/watch.h"
 
@@ -69,14 +70,16 @@ static ssize_t hostpipe_read(struct file *f, struct uio *u, off_t *pos, int flag
     return uio_copy_out(u, transfer, (size_t)n);
 }
 
-/* The first buffer that is not empty, copied without being used up: bytes or -EFAULT. */
-static ssize_t peek_buffer(struct uio *u)
+/* The first buffer that is not empty, at most so much of it, copied without being used up: bytes or
+ * -EFAULT. */
+static ssize_t peek_buffer(struct uio *u, size_t most)
 {
     while (u->iov[u->iov_index].iov_len == 0)
         u->iov_index++;
     const struct iovec *v = &u->iov[u->iov_index];
     size_t size = MIN(v->iov_len, u->left);
     size = MIN(size, sizeof(transfer));
+    size = MIN(size, most);
     if (u->memory.host_tid == 0) {
         memcpy(transfer, v->iov_base, size);
         return (ssize_t)size;
@@ -95,7 +98,8 @@ static ssize_t hostpipe_write(struct file *f, struct uio *u, off_t *pos, int fla
 {
     ssize_t done = 0;
     while (u->left > 0) {
-        ssize_t n = peek_buffer(u);
+        size_t room = outflow_room();
+        ssize_t n = room > 0 ? peek_buffer(u, room) : -EAGAIN;
         if (n > 0) {
             n = write(hostpipe_of(f)->watch.fd.n, transfer, (size_t)n);
             n = n < 0 ? -errno : n;
@@ -105,6 +109,7 @@ static ssize_t hostpipe_write(struct file *f, struct uio *u, off_t *pos, int fla
         if (n < 0)
             return done > 0 ? done : n;
         use_up(u, (size_t)n);
+        outflow_take((size_t)n);
         traffic.stream_bytes += (uint64_t)n;
         done += n;
     }
@@ -117,11 +122,15 @@ static uint32_t hostpipe_poll(struct file *f, struct poll_table *table)
     struct pollfd p = {.fd = h->watch.fd.n, .events = h->write ? POLLOUT : POLLIN};
     if (table) {
         poll_table_add(table, &h->wait);
+        if (h->write)
+            poll_table_add(table, outflow_queue());
         start_watching(h);
     }
     if (poll(&p, 1, 0) <= 0)
         return 0;
     uint32_t events = (uint32_t)p.revents & (EPOLLIN | EPOLLOUT | EPOLLERR | EPOLLHUP);
+    if (events & EPOLLOUT && outflow_room() == 0)
+        events &= ~(uint32_t)EPOLLOUT;
     if (events & EPOLLIN)
         events |= EPOLLRDNORM;
     if (events & EPOLLOUT)
