@@ -34,6 +34,7 @@ struct attach {
     bool is_started, is_over, is_asked; /* is_asked: a piece of input is under way */
     bool input_is_over;
     int early_signal; /* for a program that has not started yet; 0: none */
+    bool is_told;     /* to end, while a stream took nothing */
     uint64_t offset;  /* of the output that comes next */
     uint64_t lost;
     int status;
@@ -79,21 +80,6 @@ static void put(struct sink *s, const char *data, size_t size)
     drain(s, false);
 }
 
-static void close_sink(struct sink *s)
-{
-    if (s->style) {
-        char rest[TEXT_SHOWN_MAX_BYTES(0)];
-        buf_append(&s->data, rest, text_shown_end(&s->shown, rest));
-    }
-    while (s->data.size > 0) {
-        struct pollfd p = {.fd = s->outlet.fd, .events = POLLOUT};
-        poll(&p, 1, 1000);
-        drain(s, true);
-    }
-    outlet_close(&s->outlet);
-    buf_done(&s->data);
-}
-
 static void ask(struct attach *a, enum exec_type type, int32_t status, uint64_t offset,
                 const char *text, size_t size, uint32_t flags)
 {
@@ -110,6 +96,14 @@ static void leave(struct attach *a, int status)
 {
     a->is_over = true;
     a->status = status;
+}
+
+/* Who reads is not waited for any more. */
+static void give_up(struct attach *a, int sig)
+{
+    leave(a, 128 + sig);
+    buf_reset(&a->output.data);
+    buf_reset(&a->errors.data);
 }
 
 /* Of a stream that nobody reads any more, or that takes nothing, our own program is to know. */
@@ -162,12 +156,21 @@ static void read_input(struct attach *a)
     ask(a, EXEC_INPUT_END, 0, 0, NULL, 0, 0);
 }
 
-/* A sandbox that does not answer is not to hold us for ever: the second time we go. */
+static bool is_full(const struct attach *a)
+{
+    return a->output.data.size > 0 || a->errors.data.size > 0;
+}
+
+/* A sandbox that does not answer, or a reader that takes nothing, is not to hold us for ever: the
+ * second time we go. */
 static void pass_signal(struct attach *a, int sig)
 {
-    if (a->is_started)
+    if (a->is_started && a->is_told && signals_is_ending(sig))
+        give_up(a, sig);
+    else if (a->is_started) {
+        a->is_told = is_full(a) && signals_is_ending(sig);
         ask(a, EXEC_SIGNAL, sig, 0, NULL, 0, 0);
-    else if (a->early_signal)
+    } else if (a->early_signal)
         leave(a, 128 + sig);
     else
         a->early_signal = sig;
@@ -190,6 +193,27 @@ static void read_signals(struct attach *a)
             pass_signal(a, sig);
         }
     }
+}
+
+/* The rest of what the program said, unless we are told to end. */
+static void close_sink(struct attach *a, struct sink *s)
+{
+    struct signalfd_siginfo info;
+    if (s->style) {
+        char rest[TEXT_SHOWN_MAX_BYTES(0)];
+        buf_append(&s->data, rest, text_shown_end(&s->shown, rest));
+    }
+    while (s->data.size > 0) {
+        struct pollfd p[] = {{.fd = s->outlet.fd, .events = POLLOUT},
+                             {.fd = a->signals.fd, .events = POLLIN}};
+        poll(p, ARRAY_SIZE(p), 1000);
+        drain(s, p[0].revents);
+        while (read(a->signals.fd, &info, sizeof(info)) == sizeof(info))
+            if (signals_is_ending((int)info.ssi_signo))
+                give_up(a, (int)info.ssi_signo);
+    }
+    outlet_close(&s->outlet);
+    buf_done(&s->data);
 }
 
 static int status_of(const struct exec_packet *p)
@@ -300,9 +324,9 @@ static void watch(struct pollfd *p, int fd, short events)
 static void step(struct attach *a)
 {
     struct pollfd p[POLL_COUNT];
-    bool is_full = a->output.data.size > 0 || a->errors.data.size > 0;
+    a->is_told &= is_full(a);
     bool takes_input = a->options->input && a->is_started && !a->input_is_over && !a->is_asked;
-    watch(&p[POLL_SOCKET], a->socket, is_full ? 0 : POLLIN);
+    watch(&p[POLL_SOCKET], a->socket, is_full(a) ? 0 : POLLIN);
     watch(&p[POLL_INPUT], STDIN_FILENO, takes_input ? POLLIN : 0);
     watch(&p[POLL_SIGNALS], a->signals.fd, POLLIN);
     watch(&p[POLL_OUTPUT], a->output.outlet.fd, a->output.data.size ? POLLOUT : 0);
@@ -337,8 +361,8 @@ int attach_run(int socket, const struct attach_options *o, struct sandbox_error 
     }
     while (!a.is_over)
         step(&a);
-    close_sink(&a.output);
-    close_sink(&a.errors);
+    close_sink(&a, &a.output);
+    close_sink(&a, &a.errors);
     check_sink(&a, &a.output, "standard output");
     check_sink(&a, &a.errors, "standard error");
     terminal_restore();

@@ -442,6 +442,19 @@ class Attach(Living):
         self.expect(self.exec("cat", "written"), out=b"all\n")
 
 
+    def test_a_reader_that_takes_nothing_is_left_when_told_twice(self):
+        """Whatever the program makes of it."""
+        self.create()
+        process = self.start_exec("sh", "-c", "trap '' INT; echo ready; head -c 20000000 /dev/zero; sleep 1000")
+        self.assertEqual(process.stdout.readline(), b"ready\n")
+
+        def is_gone():
+            process.send_signal(signal.SIGINT)
+            return process.poll() is not None
+        self.assertTrue(wait_until(is_gone))
+        self.assertEqual(process.returncode, 130)
+
+
 class Life(Living):
     def test_stop_gives_a_grace(self):
         self.create()
