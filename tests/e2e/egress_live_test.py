@@ -488,7 +488,7 @@ class Abuse(Live):
         return s
 
     @staticmethod
-    def packet(kind=SET, version=2, number=0, generation=0, error=0, size=0, phase=b""):
+    def packet(kind=SET, version=3, number=0, generation=0, error=0, size=0, phase=b""):
         return UPDATE.pack(version, kind, number, generation, error, size, phase)
 
     @staticmethod
