@@ -35,6 +35,7 @@ struct attach {
     bool input_is_over;
     int early_signal; /* for a program that has not started yet; 0: none */
     bool is_told;     /* to end, while a stream took nothing */
+    bool is_given_up; /* who reads is not waited for any more */
     uint64_t offset;  /* of the output that comes next */
     uint64_t lost;
     int status;
@@ -98,10 +99,10 @@ static void leave(struct attach *a, int status)
     a->status = status;
 }
 
-/* Who reads is not waited for any more. */
 static void give_up(struct attach *a, int sig)
 {
     leave(a, 128 + sig);
+    a->is_given_up = true;
     buf_reset(&a->output.data);
     buf_reset(&a->errors.data);
 }
@@ -199,7 +200,7 @@ static void read_signals(struct attach *a)
 static void close_sink(struct attach *a, struct sink *s)
 {
     struct signalfd_siginfo info;
-    if (s->style) {
+    if (s->style && !a->is_given_up) {
         char rest[TEXT_SHOWN_MAX_BYTES(0)];
         buf_append(&s->data, rest, text_shown_end(&s->shown, rest));
     }

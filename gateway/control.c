@@ -77,8 +77,8 @@ static int send_message(const struct update_packet *p, const char *text)
 /* False: it still has to wait. */
 static bool send_one(struct unsent *u)
 {
-    if (u->is_there)
-        u->is_there = send_message(&u->packet, u->text) == -EAGAIN;
+    int r = u->is_there ? send_message(&u->packet, u->text) : 0;
+    u->is_there = r == -EAGAIN || r == -ENOBUFS || r == -ENOMEM;
     return !u->is_there;
 }
 

@@ -147,6 +147,8 @@ static void end_for_signal(struct run *r, int sig, const char *sender)
 static void end_for_policy(void *userdata, const char *secret, size_t size)
 {
     struct run *r = userdata;
+    if (r->sandbox->pid <= 0) /* its kernel has ended before, for a reason of its own */
+        return;
     if (take_reason(r))
         outcome_note_policy(r->outcome, secret, size);
     if (r->state != RUNNING && r->state != ENDING)

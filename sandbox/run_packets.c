@@ -15,10 +15,12 @@ static void note_totals(struct run *r, const struct control_packet *p)
     outcome_note_totals(r->outcome, p);
 }
 
+/* What its program was refused the gateway has told before the program was: that is the cause. */
 static void note_exit(struct run *r, const struct control_packet *p)
 {
     struct sandbox_outcome *o = r->outcome;
     struct end_facts facts = {.wait_status = p->value, .reason = (enum control_reason)p->reason};
+    updates_hear(&r->updates);
     note_totals(r, p);
     if (r->is_ended_by_us) {
         o->exit_code = WIFEXITED(p->value) ? WEXITSTATUS(p->value) : -1;
@@ -35,6 +37,7 @@ static void note_over(struct run *r, const struct control_packet *p)
 {
     const struct end_facts facts = {.wait_status = SIGKILL,
                                     .reason = (enum control_reason)p->reason};
+    updates_hear(&r->updates);
     note_totals(r, p);
     if (!r->is_ended_by_us)
         outcome_note_exit(r->outcome, &facts);

@@ -193,6 +193,12 @@ size_t updates_fill_poll(struct updates *u, struct pollfd p[UPDATES_POLL_MAX])
     return UPDATES_POLL_MAX;
 }
 
+void updates_hear(struct updates *u)
+{
+    for (int i = 0; u->gateway >= 0 && i < LINES_AT_ONCE && read_gateway(u); i++)
+        ;
+}
+
 /* Clients are dropped, and their places move: none is looked at twice. */
 void updates_step(struct updates *u, const struct pollfd *p, size_t count)
 {
@@ -201,8 +207,8 @@ void updates_step(struct updates *u, const struct pollfd *p, size_t count)
             read_client(u, i);
     if (p[1].revents)
         admit(u);
-    for (int i = 0; p[0].revents && i < LINES_AT_ONCE && read_gateway(u); i++)
-        ;
+    if (p[0].revents)
+        updates_hear(u);
 }
 
 static int64_t now_ms(void)

@@ -55,6 +55,9 @@ int updates_open(struct updates *u, const struct registry *r, int gateway, struc
 size_t updates_fill_poll(struct updates *u, struct pollfd p[UPDATES_POLL_MAX]);
 void updates_step(struct updates *u, const struct pollfd *p, size_t count);
 
+/* Takes what the gateway has said by now. */
+void updates_hear(struct updates *u);
+
 /* The gateway is about to end: takes all that it says until then, for at most so long. */
 void updates_drain(struct updates *u, int limit_ms);
 

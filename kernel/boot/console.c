@@ -17,6 +17,7 @@ struct console {
     bool input_ended; /* the starter's side is gone */
     bool is_held;     /* output waits until more may go (core/outflow.h) */
     struct wait_entry outflow;
+    struct outflow_turn turn;
     /* Output that was taken from the pty and not yet by the socket. */
     char pending[PIECE];
     size_t pending_size, pending_at;
@@ -43,25 +44,28 @@ static void update_watch(struct console *c)
 static bool move_output(struct console *c, bool is_last)
 {
     for (;;) {
-        size_t room = is_last ? SIZE_MAX : outflow_room();
         if (c->pending_at == c->pending_size) {
             c->pending_at = 0;
             c->pending_size = console_output(c->tty, c->pending, sizeof(c->pending));
             if (c->pending_size == 0)
                 return true;
         }
-        c->is_held = room == 0;
-        if (c->is_held)
+        c->is_held = true; /* before it is asked: then it may be woken at once */
+        size_t room = is_last ? SIZE_MAX : outflow_room(&c->turn);
+        if (room == 0)
             return false;
+        c->is_held = false;
         size_t size = MIN(c->pending_size - c->pending_at, room);
         ssize_t n =
             send(c->watch.fd.n, c->pending + c->pending_at, size, MSG_DONTWAIT | MSG_NOSIGNAL);
         if (n < 0 && errno == EINTR)
             continue;
-        if (n < 0)
+        if (n < 0) {
+            outflow_leave(&c->turn);
             return errno != EAGAIN;
+        }
         c->pending_at += (size_t)n;
-        outflow_take((size_t)n);
+        outflow_take(&c->turn, (size_t)n);
         traffic.stream_bytes += (uint64_t)n;
     }
 }
@@ -83,6 +87,7 @@ static void hang_up(struct console *c)
 {
     struct tty *t = c->tty;
     waitq_remove(&c->outflow);
+    outflow_leave(&c->turn);
     host_watch_remove(&c->watch);
     hostfd_close(&c->watch.fd);
     c->tty = NULL;
@@ -104,7 +109,7 @@ static void on_ready(struct host_watch *w, uint32_t events)
     struct console *c = container_of(w, struct console, watch);
     if ((events & (EPOLLIN | EPOLLHUP)) && !c->input_ended && console_input_room(c->tty) > 0)
         move_input(c);
-    bool is_empty = move_output(c, false);
+    bool is_empty = move_output(c, c->done || c->input_ended);
     if (c->done && (is_empty || c->input_ended))
         end(c);
     else if (c->input_ended)

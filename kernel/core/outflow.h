@@ -5,16 +5,31 @@
  *
  * What may go is in a bucket that fills at that rate and holds a tenth of a second's, at least
  * PIPE_BUF. A write takes what is there, or PIPE_BUF where there is less, which a pipe takes whole
- * (pipe(7)); then nothing goes until that has come in.
+ * (pipe(7)); then nothing goes until that has come in. Streams that wait for it have their turns:
+ *
+ *   A finds no room ──▶ waits [A] ──▶ B does, too [A B] ──▶ there is some: A's turn [B] ──▶ A finds
+ *   no room again [B A] ──▶ ...
+ *
+ * One whose turn it was and that did not come until there was some again has to wait anew.
  */
 #pragma once
 
 #include "kernel/core/waitq.h"
 
-/* Bytes that may go now; 0: none, and outflow_queue() is woken (EPOLLOUT) when some may. */
-size_t outflow_room(void);
+/* A pipe or a terminal; all zero bytes at first. */
+struct outflow_turn {
+    struct list link;
+    bool is_waiting;
+};
 
-/* So many of them have gone. */
-void outflow_take(size_t size);
+/* Bytes that may go now; 0: none, and outflow_queue() is woken (EPOLLOUT) when that changes. */
+size_t outflow_room(struct outflow_turn *t);
 
+/* So many of them have gone: its turn is over. */
+void outflow_take(struct outflow_turn *t, size_t size);
+
+/* It is about to be freed. */
+void outflow_leave(struct outflow_turn *t);
+
+/* Whoever is woken looks for itself: entries are those of all streams. */
 struct waitq *outflow_queue(void);

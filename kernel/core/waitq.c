@@ -6,7 +6,7 @@
  * the queue is turned once, first to last. If some left meanwhile, others are called twice, which
  * does no harm: a wake-up only says "look again".
  */
-void waitq_wake(struct waitq *q, uint32_t events)
+static void wake(struct waitq *q, uint32_t events, bool all)
 {
     size_t count = 0;
     bool exclusive_done = false;
@@ -16,7 +16,7 @@ void waitq_wake(struct waitq *q, uint32_t events)
         struct wait_entry *entry = list_first(&q->entries, struct wait_entry, link);
         list_remove(&entry->link);
         list_append(&q->entries, &entry->link);
-        if (entry->exclusive && exclusive_done)
+        if (entry->exclusive && exclusive_done && !all)
             continue;
         bool exclusive = entry->exclusive;
         entry->declined = false;
@@ -25,6 +25,16 @@ void waitq_wake(struct waitq *q, uint32_t events)
         if (exclusive && !entry->declined)
             exclusive_done = true;
     }
+}
+
+void waitq_wake(struct waitq *q, uint32_t events)
+{
+    wake(q, events, false);
+}
+
+void waitq_wake_all(struct waitq *q, uint32_t events)
+{
+    wake(q, events, true);
 }
 
 void waitq_done(struct waitq *q)

@@ -43,6 +43,8 @@ static inline void waitq_remove(struct wait_entry *entry)
 
 /* Calls every entry (exclusive ones: the first only). Entries may remove themselves. */
 void waitq_wake(struct waitq *q, uint32_t events);
+/* Likewise each exclusive one: q is that of more than one object. */
+void waitq_wake_all(struct waitq *q, uint32_t events);
 
 /*
  * The owner of q is about to be freed: calls every entry and unlinks it. Whoever still has an entry

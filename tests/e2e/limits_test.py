@@ -305,7 +305,7 @@ class Rows:
                 "os.set_blocking(1, False)\n"
                 "said = 0\n"
                 "try:\n"
-                "    while said < 1 << 20: said += os.write(1, b'x' * 1000)\n"
+                "    while said < 1 << 20: said += os.write(1, b'x' * 4000)\n"
                 "except BlockingIOError: pass\n"
                 "p, e = select.poll(), select.epoll()\n"
                 "p.register(1, select.POLLOUT)\n"
@@ -316,6 +316,16 @@ class Rows:
                 "os.write(2, f'{said < 65536} {full} {room}'.encode())\n")
         done = self.glovebox("run", "--output-rate", "1K", "--", "python3", "-c", text)
         self.assertEqual((done.returncode, done.stderr), (0, b"True [] ([(1, 4)], [(1, 4)])"), done)
+
+    def test_slow_streams_have_their_turns(self):
+        """One write that takes minutes is not waited for by who writes a line elsewhere."""
+        text = ("import os, threading\n"
+                "threading.Thread(target=os.write, args=(1, b'x' * 10000000), daemon=True).start()\n"
+                "for i in range(3): os.write(2, b'line\\n')\n"
+                "os._exit(0)\n")
+        done = self.glovebox("run", "--output-rate", "16K", "--", "python3", "-c", text)
+        self.assertEqual((done.returncode, done.stderr), (0, b"line\n" * 3), done)
+        self.assertLess(len(done.stdout), 10000000)
 
     def test_idle_time(self):
         result, reached = self.run_for_a_while("--idle-timeout", "--", "sh", "-c", "echo out; sleep 1000")

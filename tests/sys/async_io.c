@@ -291,6 +291,7 @@ TEST(the_rest_of_a_write_tells)
     do
         clock_gettime(CLOCK_MONOTONIC, &now);
     while (!*told && now.tv_sec - began.tv_sec < 5);
+    EXPECT_EQ(*told, 1);
     end_owner(pid);
     ASSERT_EQ(kill(writer, SIGKILL), 0);
     ASSERT_EQ(waitpid(writer, NULL, 0), writer);

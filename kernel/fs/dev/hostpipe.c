@@ -6,6 +6,7 @@
 #include "kernel/core/traffic.h"
 #include "kernel/host/watch.h"
 
+#include <limits.h>
 #include <poll.h>
 #include <sys/ioctl.h>
 
@@ -18,6 +19,7 @@
 struct hostpipe {
     struct host_watch watch;
     struct waitq wait;
+    struct outflow_turn turn;
     bool write, watched;
 };
 
@@ -94,22 +96,38 @@ static void use_up(struct uio *u, size_t size)
     u->left -= size;
 }
 
+/* What may go now. When nobody reads any more, a write is to say so at once. */
+static size_t find_room(struct hostpipe *h)
+{
+    struct pollfd p = {.fd = h->watch.fd.n};
+    size_t room = outflow_room(&h->turn);
+    if (room == 0 && poll(&p, 1, 0) > 0 && p.revents & POLLERR)
+        return PIPE_BUF;
+    return room;
+}
+
 static ssize_t hostpipe_write(struct file *f, struct uio *u, off_t *pos, int flags)
 {
+    struct hostpipe *h = hostpipe_of(f);
     ssize_t done = 0;
+    size_t room = 0; /* for all buffers: PIPE_BUF of them go as one */
     while (u->left > 0) {
-        size_t room = outflow_room();
+        if (room == 0)
+            room = find_room(h);
         ssize_t n = room > 0 ? peek_buffer(u, room) : -EAGAIN;
         if (n > 0) {
-            n = write(hostpipe_of(f)->watch.fd.n, transfer, (size_t)n);
+            n = write(h->watch.fd.n, transfer, (size_t)n);
             n = n < 0 ? -errno : n;
         }
         if (n == -EINTR)
             continue;
+        if (n < 0 && room > 0)
+            outflow_leave(&h->turn);
         if (n < 0)
             return done > 0 ? done : n;
         use_up(u, (size_t)n);
-        outflow_take((size_t)n);
+        room -= (size_t)n;
+        outflow_take(&h->turn, (size_t)n);
         traffic.stream_bytes += (uint64_t)n;
         done += n;
     }
@@ -129,7 +147,7 @@ static uint32_t hostpipe_poll(struct file *f, struct poll_table *table)
     if (poll(&p, 1, 0) <= 0)
         return 0;
     uint32_t events = (uint32_t)p.revents & (EPOLLIN | EPOLLOUT | EPOLLERR | EPOLLHUP);
-    if (events & EPOLLOUT && outflow_room() == 0)
+    if (events & EPOLLOUT && outflow_room(&h->turn) == 0)
         events &= ~(uint32_t)EPOLLOUT;
     if (events & EPOLLIN)
         events |= EPOLLRDNORM;
@@ -164,6 +182,7 @@ static void hostpipe_release(struct inode *i)
     struct hostpipe *h = i->private;
     if (h->watched)
         host_watch_remove(&h->watch);
+    outflow_leave(&h->turn);
     hostfd_close(&h->watch.fd);
     free(h);
 }
