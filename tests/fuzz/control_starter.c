@@ -64,6 +64,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         .is_ended_by_us = what & 1,
         .decisions = DECISIONS_CLOSED,
     };
+    updates_init(&r.updates, NULL, NULL, NULL);
     copies_init(&r.copies);
     execs_init(&r.execs);
     ports_init(&r.ports);

@@ -32,6 +32,7 @@ TEST(others_have_their_turn)
     ASSERT_EQ(socketpair(AF_UNIX, SOCK_SEQPACKET, 0, ends), 0);
     struct sandbox sandbox = {.control = ends[0], .pidfd = -1};
     struct run r = {.sandbox = &sandbox, .is_control_open = true};
+    updates_init(&r.updates, NULL, NULL, NULL);
     notices_init(&r.notices, count_line, -1);
     size_t sent = fill(ends[1]);
     /* Whoever fills the room again each time is never heard to the end. */
