@@ -67,6 +67,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     updates_init(&r.updates, NULL, NULL, NULL);
     copies_init(&r.copies);
     execs_init(&r.execs);
+    r.execs.sandbox = &sandbox;
     ports_init(&r.ports);
     notices_init(&r.notices, check_line, -1);
     packets(&r, &in, ends[1]);
