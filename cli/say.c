@@ -37,22 +37,26 @@ static bool write_held(bool polled)
     return true;
 }
 
-static void hold(const char *line, const char *end)
+static void append(const char *line, const char *end)
 {
-    size_t size = sizeof(name) - 1 + strlen(line) + strlen(end);
-    if (held.lines.size + size > held.lines.max_bytes) {
-        held.is_full = true;
-        return;
-    }
     buf_append_str(&held.lines, name);
     buf_append_str(&held.lines, line);
     buf_append_str(&held.lines, end);
 }
 
+static void hold(const char *line, const char *end)
+{
+    size_t size = sizeof(name) - 1 + strlen(line) + strlen(end);
+    if (held.lines.size + size > HELD_MAX_BYTES)
+        held.is_full = true;
+    else
+        append(line, end);
+}
+
 void cli_say_begin(void)
 {
     held.is_used = true;
-    held.lines = BUF_INIT(HELD_MAX_BYTES);
+    held.lines = BUF_INIT(HELD_MAX_BYTES + 256); /* and what is said when it is full */
     outlet_open(&held.outlet, STDERR_FILENO);
 }
 
@@ -60,7 +64,7 @@ void cli_say_end(void)
 {
     struct pollfd p = {.fd = held.outlet.fd, .events = POLLOUT};
     if (held.is_full)
-        cli_say("more was said than was read; the rest is left out");
+        append("more was said than was read; the rest is left out", "\n");
     bool is_done = write_held(false);
     while (!is_done && poll(&p, 1, SANDBOX_DELIVERY_MS) > 0)
         is_done = write_held(true);

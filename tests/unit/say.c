@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+/* What there is to say while a program runs, and nobody reads it. */
+#include "cli/say.h"
+#include "tests/harness/harness.h"
+
+#include <sys/wait.h>
+
+#define LINE_BYTES \
+    1013 /* with "glovebox: " and its end 1 KiB: what holds them is then full to the last byte */
+
+/* The end of all that comes. */
+static void read_to_end(int fd, char *ret, size_t size)
+{
+    char data[4096];
+    ssize_t n;
+    size_t kept = 0;
+    while ((n = read(fd, data, sizeof(data))) > 0) {
+        size_t more = MIN((size_t)n, size - 1), left = MIN(kept, size - 1 - more);
+        memmove(ret, ret + kept - left, left);
+        memcpy(ret + left, data + n - more, more);
+        kept = left + more;
+    }
+    ret[kept] = '\0';
+}
+
+/* Reads when it is told to. */
+static void be_reader(int from, int told)
+{
+    static const char last[] = "glovebox: more was said than was read; the rest is left out\n";
+    char end[256], byte;
+    if (read(told, &byte, 1) != 1)
+        _exit(1);
+    read_to_end(from, end, sizeof(end));
+    size_t size = strlen(end), wanted = sizeof(last) - 1;
+    _exit(size < wanted || strcmp(end + size - wanted, last) != 0);
+}
+
+TEST(what_was_left_out_is_said)
+{
+    char line[LINE_BYTES + 1];
+    int said[2], told[2], status;
+    ASSERT_EQ(pipe(said), 0);
+    ASSERT_EQ(pipe(told), 0);
+    pid_t pid = fork();
+    if (pid == 0) {
+        close(said[1]);
+        be_reader(said[0], told[0]);
+    }
+    ASSERT_EQ(dup2(said[1], STDERR_FILENO), STDERR_FILENO);
+    close(said[1]);
+    memset(line, 'x', LINE_BYTES);
+    line[LINE_BYTES] = '\0';
+    cli_say_begin();
+    for (int i = 0; i < 4000; i++)
+        cli_say(line);
+    ASSERT_EQ(write(told[1], "x", 1), 1);
+    cli_say_end();
+    close(STDERR_FILENO);
+    ASSERT_EQ(waitpid(pid, &status, 0), pid);
+    EXPECT_EQ(status, 0);
+}
