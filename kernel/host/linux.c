@@ -25,12 +25,25 @@ static struct hostfd listener_fd = {-1};
 static struct hostfd proc_fd = {-1};
 static struct hostfd tasks_pidns = {-1}; /* not open: this host says too little about it */
 
+/*
+ * All requests but the receive take a lock that every calling task takes too. Where they meet, the
+ * ticker's signal ends the wait for it with EINTR, and nothing was done: an answer that is not sent
+ * again leaves its task waiting for ever. A descriptor that is placed twice is as good as once.
+ */
+static int ask_listener(unsigned long request, const void *argument)
+{
+    while (ioctl(listener_fd.n, request, argument) < 0)
+        if (errno != EINTR)
+            return -errno;
+    return 0;
+}
+
 /* A host older than Linux 6.6 does not know the request: it always wakes its own way, and slower.
  */
 static void choose_wake_up(void)
 {
-    uint64_t flags = overlap_now() ? 0 : SECCOMP_USER_NOTIF_FD_SYNC_WAKE_UP;
-    ioctl(listener_fd.n, SECCOMP_IOCTL_NOTIF_SET_FLAGS, flags);
+    uintptr_t flags = overlap_now() ? 0 : SECCOMP_USER_NOTIF_FD_SYNC_WAKE_UP;
+    ask_listener(SECCOMP_IOCTL_NOTIF_SET_FLAGS, (const void *)flags);
 }
 
 static unsigned calls_since_tick;
@@ -166,10 +179,10 @@ int host_linux_start(struct hostfd listener, struct hostfd proc_dir, pid_t first
     return r < 0 ? r : make_ticker();
 }
 
-static int send_answer(struct seccomp_notif_resp *answer)
+static int send_answer(const struct seccomp_notif_resp *answer)
 {
     overlap_answered(answer->id);
-    return ioctl(listener_fd.n, SECCOMP_IOCTL_NOTIF_SEND, answer) < 0 ? -errno : 0;
+    return ask_listener(SECCOMP_IOCTL_NOTIF_SEND, answer);
 }
 
 static int linux_answer(uint64_t id, int64_t result)
@@ -198,16 +211,12 @@ static int linux_place_fd(uint64_t id, struct hostfd fd, int number)
         .newfd = (uint32_t)number,
         .newfd_flags = O_CLOEXEC,
     };
-    /* The ticker may interrupt the wait for the task; placing it twice is as good as once. */
-    while (ioctl(listener_fd.n, SECCOMP_IOCTL_NOTIF_ADDFD, &add) < 0)
-        if (errno != EINTR)
-            return -errno;
-    return 0;
+    return ask_listener(SECCOMP_IOCTL_NOTIF_ADDFD, &add);
 }
 
 static bool linux_is_valid(uint64_t id)
 {
-    return ioctl(listener_fd.n, SECCOMP_IOCTL_NOTIF_ID_VALID, &id) == 0;
+    return ask_listener(SECCOMP_IOCTL_NOTIF_ID_VALID, &id) == 0;
 }
 
 static ssize_t linux_read_memory(pid_t host_tid, void *dst, uint64_t src, size_t size)
