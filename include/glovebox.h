@@ -326,6 +326,52 @@ struct glovebox_logged {
 int glovebox_logs_next(struct glovebox_logs *l, int timeout_ms, struct glovebox_logged *ret,
                        struct glovebox_error *e);
 
+/* ---- its network policy ---- */
+
+/* What is to be in force from now on. All of it is 0 at first, and what is not named here stays so.
+ */
+struct glovebox_policy {
+    const char *json;     /* a document, glovebox-policy(5); NULL: the one that is in force */
+    size_t size;          /* of json, without a NUL */
+    const char *phase;    /* NULL: the one that it is in, where json has that; else json's first */
+    uint64_t generation;  /* that is to be replaced, and no other; 0: whichever is in force */
+    uint64_t reserved[4]; /* 0 */
+};
+
+/*
+ * Puts a document, or another phase of the one in force, in force in a running sandbox, as
+ * `glovebox policy set` and `policy phase` do: 0 and its generation (the policy that a sandbox was
+ * made with is 1), when no connection is open any more that it does not allow. What is wrong with a
+ * document is said with its line and column, and the one before it stays in force: -EINVAL: it is
+ * none, or has no such phase; -EOPNOTSUPP: it changes what can't be changed in a running sandbox;
+ * -E2BIG: more than 256 KiB; -ESTALE: another generation is in force. -ENOENT: no such sandbox
+ * runs; -ENOTCONN: it was made without a policy, and has nobody to give one to. -ETIMEDOUT: its
+ * starter has been stopped, and did not answer for ten seconds, the longest that is waited for; it
+ * may come into force later.
+ */
+int glovebox_policy_set(const char *name, const struct glovebox_policy *p, uint64_t *ret_generation,
+                        struct glovebox_error *e);
+
+/*
+ * The record of what a sandbox was let look up and connect to, and what was denied it, and why, of
+ * the latest one of that name, also when it has ended (NULL: of whichever was started last), from
+ * the earliest that is kept on: glovebox-egress(1). With GLOVEBOX_FOLLOW also what comes, until the
+ * sandbox has ended. -ENOENT: nothing is known of it.
+ */
+struct glovebox_egress;
+int glovebox_egress_open(const char *name, int flags, struct glovebox_egress **ret,
+                         struct glovebox_error *e);
+void glovebox_egress_free(struct glovebox_egress *x);
+/* -1: nothing is followed. Call glovebox_egress_next() when it is readable, until that says
+ * -EAGAIN; and every second or so, for the end of one whose starter was killed. */
+int glovebox_egress_fd(const struct glovebox_egress *x);
+/* The name of the sandbox; borrowed. */
+const char *glovebox_egress_sandbox(const struct glovebox_egress *x);
+/* The next decision: 0 and *ret_json, an object as "glovebox egress --json" prints it; borrowed
+ * until the next call with this object. -EAGAIN; -EPIPE: that was all. */
+int glovebox_egress_next(struct glovebox_egress *x, int timeout_ms, const char **ret_json,
+                         struct glovebox_error *e);
+
 /* ---- files in it ---- */
 
 /*

@@ -84,6 +84,13 @@ const char *decisions_reader_sandbox(const struct decisions_reader *r);
 bool decisions_reader_is_live(const struct decisions_reader *r);
 
 /*
+ * A descriptor that is readable when a record may have got more, or its sandbox may have ended:
+ * then, and twice a second for one whose starter was killed, it is time to read (inotify(7), to be
+ * emptied first). The caller's. Or negative errno and the sentence.
+ */
+int decisions_reader_watch(const struct decisions_reader *r, struct sandbox_error *e);
+
+/*
  * The next bytes: their number; 0 when there are no more yet; negative errno. A line may come in
  * pieces, and one that was written by a starter that was killed may have no end.
  */

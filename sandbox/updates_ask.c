@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "lib/base/update.h"
+#include "lib/policy/policy.h"
 #include "lib/text/shown.h"
 #include "sandbox/memory_file.h"
 #include "sandbox/socket_file.h"
@@ -18,7 +19,9 @@ static int explain_connect(struct registry *r, const char *name, int error, stru
     if (error != -ENOENT && error != -ECONNREFUSED)
         return sandbox_error_set(e, error, "%s: %s; is it yours, and running?", name,
                                  strerror(-error));
-    if (registry_read(r, name, &record) < 0)
+    /* A socket that nobody listens at is of one that was killed: its record may seem to live as long
+     * as its processes are ending. */
+    if (error == -ECONNREFUSED || registry_read(r, name, &record) < 0)
         return sandbox_error_set(e, -ENOENT,
                                  "%s: no sandbox of this name is running; glovebox ps lists those "
                                  "that are",
@@ -54,12 +57,24 @@ int updates_send(int socket, const struct update_packet *p, int fd)
     return send(socket, p, sizeof(*p), MSG_NOSIGNAL | MSG_DONTWAIT) < 0 ? -errno : 0;
 }
 
+/* What its starter would not even hand on. */
+static int check_update(const struct update *u, struct sandbox_error *e)
+{
+    if (u->phase && strlen(u->phase) >= UPDATE_PHASE_MAX)
+        return sandbox_error_set(e, -EINVAL,
+                                 "no phase has a name of more than %d bytes; look at its "
+                                 "\"phases\"",
+                                 UPDATE_PHASE_MAX - 1);
+    if (u->json && u->size > POLICY_DOCUMENT_MAX_BYTES)
+        return sandbox_error_set(e, -E2BIG, "has more than %d bytes; make it shorter",
+                                 POLICY_DOCUMENT_MAX_BYTES);
+    return 0;
+}
+
 static int send_update(int socket, const struct update *u)
 {
     struct update_packet p = {
         .version = UPDATE_VERSION, .type = UPDATE_SET, .generation = u->generation};
-    if (u->phase && strlen(u->phase) >= sizeof(p.phase))
-        return -ENAMETOOLONG;
     if (u->phase)
         memcpy(p.phase, u->phase, strlen(u->phase));
     if (!u->json)
@@ -108,10 +123,13 @@ int updates_set_policy(const char *name, const struct update *update, uint64_t *
                        struct sandbox_error *e)
 {
     struct update_message m;
+    int r = check_update(update, e);
+    if (r < 0)
+        return r;
     _cleanup_close_ int socket = connect_to(name, e);
     if (socket < 0)
         return socket;
-    int r = finish(socket, name, send_update(socket, update), &m, e);
+    r = finish(socket, name, send_update(socket, update), &m, e);
     if (r == 0)
         *ret_generation = m.packet.generation;
     return r;

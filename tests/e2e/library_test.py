@@ -64,6 +64,11 @@ class Listener(c.Structure):
     _fields_ = [("address", c.c_char_p), ("program", c.c_char_p), ("pid", c.c_int64), ("uid", c.c_int64), ("port", c.c_uint16)]
 
 
+class Policy(c.Structure):
+    _fields_ = [("json", c.c_char_p), ("size", c.c_size_t), ("phase", c.c_char_p), ("generation", c.c_uint64),
+                ("reserved", c.c_uint64 * 4)]
+
+
 class File(c.Structure):
     _fields_ = [("path", c.c_char_p), ("target", c.c_char_p), ("owner", c.c_char_p), ("group", c.c_char_p),
                 ("mode", c.c_uint32), ("target_mode", c.c_uint32), ("uid", c.c_uint32), ("gid", c.c_uint32),
@@ -72,7 +77,7 @@ class File(c.Structure):
 
 def load():
     lib = c.CDLL(LIBRARY)
-    for name in ("version", "info_text"):
+    for name in ("version", "info_text", "egress_sandbox"):
         getattr(lib, f"glovebox_{name}").restype = c.c_char_p
     for name in ("options_new", "command_new", "list_get"):
         getattr(lib, f"glovebox_{name}").restype = c.c_void_p
@@ -799,6 +804,159 @@ class Ports(Api):
 
     def test_a_sandbox_that_is_none(self):
         self.refused(errno.ENOENT, "; ", "ports_open", b"nosuch", c.byref(c.c_void_p()))
+
+
+class Network(Api):
+    """Nothing is reached here: what is asked for is decided, and that is told."""
+    FOLLOW = 1
+
+    @staticmethod
+    def document(*names, **more):
+        rules = [{"id": f"r{i}", "action": "allow", "to": {"domain": [name]}} for i, name in enumerate(names)]
+        return json.dumps({"version": 1, "default": "deny", "rules": rules, **more}).encode()
+
+    def create_with(self, document):
+        return self.create(("policy", self.path("policy.json", document.decode())))
+
+    def set(self, name, json=None, phase=None, generation=0):
+        now = c.c_uint64(77)
+        policy = Policy(json, len(json) if json is not None else 0, phase, generation)
+        try:
+            self.call("policy_set", name, c.byref(policy), c.byref(now))
+        except OSError:
+            self.assertEqual(now.value, 77)
+            raise
+        return now.value
+
+    def refused_policy(self, code, pattern, name, **what):
+        with self.assertRaises(OSError) as caught:
+            self.set(name, **what)
+        self.assertEqual(caught.exception.errno, code, caught.exception)
+        self.assertRegex(caught.exception.strerror, pattern)
+
+    def open(self, name, flags=0):
+        return self.object("egress_open", name, flags, free="egress_free")
+
+    def next_line(self, x, timeout_ms=LIMIT * 1000):
+        line = c.c_char_p()
+        self.call("egress_next", x, timeout_ms, c.byref(line))
+        return json.loads(line.value)
+
+    def rest(self, x, code=errno.EPIPE):
+        """What is there, up to that end of it."""
+        lines = []
+        while True:
+            try:
+                lines.append(self.next_line(x, 0))
+            except OSError as e:
+                self.assertEqual(e.errno, code, e)
+                return lines
+
+    def look_up(self, name, *hosts):
+        code = ("import socket, sys\nfor host in sys.argv[1:]:\n try: socket.getaddrinfo(host, 80, socket.AF_INET)\n"
+                " except socket.gaierror: pass")
+        self.assertEqual(self.run_in(name, "python3", "-c", code, *hosts)[1], b"")
+
+    def test_policy_is_replaced(self):
+        name = self.create_with(self.document())
+        self.look_up(name, "one.test")
+        self.assertEqual(self.set(name, self.document("*.two.test")), 2)
+        self.look_up(name, "three.test")
+        self.refused_policy(errno.ESTALE, rf"\Apolicy: {self.name}: generation 2 is in force, not 1; ", name,
+                            json=self.document(), generation=1)
+        self.assertEqual(self.set(name, self.document(), generation=2), 3)
+        self.assertEqual([(d["event"], d.get("name"), d["decision"]) for d in self.rest(self.open(name))],
+                         [("dns", "one.test", "deny"), ("update", None, "allow"), ("dns", "three.test", "deny"),
+                          ("update", None, "deny"), ("update", None, "allow")])
+        as_printed = subprocess.run([GLOVEBOX, "egress", "--json", name.decode()], capture_output=True, check=True).stdout
+        self.assertEqual([json.loads(line) for line in as_printed.splitlines()], self.rest(self.open(name)))
+
+    def test_phase(self):
+        name = self.create_with(self.document(phases=["install", "run"]))
+        self.assertEqual(self.set(name, phase=b"run"), 2)
+        for phase in (b"none", b"x" * 40, b"y" * 100000):
+            self.refused_policy(errno.EINVAL, rf"\Apolicy: {self.name}: .*phase.*; ", name, phase=phase)
+        self.refused_policy(errno.EINVAL, "neither a document nor a phase; ", name)
+        self.refused_policy(errno.EINVAL, "neither a document nor a phase; ", name, phase=b"")
+        self.assertEqual(self.set(name, self.document(phases=["run"]), phase=b"run"), 3)
+
+    def test_bad_documents(self):
+        """Each is refused with its place, and what was in force stays so."""
+        name = self.create_with(self.document())
+        for text, code, pattern in (
+                (b"", errno.EINVAL, r"line 1, column \d+: "), (b"\0", errno.EINVAL, r"line 1, column \d+: "),
+                (b'{"version": 1,\n "default": }', errno.EINVAL, r"line 2, column \d+: "),
+                (b'{"version": 1,\n\n  "rules": 7}', errno.EINVAL, r"line 3, column \d+: "),
+                (b'{"version": 1, "default": "deny", "rules": []}\0', errno.EINVAL, r"line \d+, column \d+: "),
+                (b"[" * 200000, errno.EINVAL, r"line 1, column \d+: "), (b"\x1b[2J\xff\n", errno.EINVAL, r"line 1, column \d+: "),
+                (self.document(upstream={"type": "http", "address": "127.0.0.1:3128"}), errno.EOPNOTSUPP, "can't be changed while the sandbox runs; "),
+                (b" " * (256 * 1024 + 1), errno.E2BIG, "has more than 262144 bytes; ")):
+            self.refused_policy(code, rf"\Apolicy: {self.name}: .*{pattern}", name, json=text)
+        one = Policy(self.document(), len(self.document()), reserved=(0, 0, 0, 1))
+        self.refused(errno.EINVAL, "reserved is not 0; ", "policy_set", name, c.byref(one), c.byref(c.c_uint64()))
+        self.assertEqual(self.set(name, self.document()), 2)
+
+    def test_without_a_policy(self):
+        """It has nobody to give one to; what it was denied is there all the same."""
+        name = self.create()
+        self.refused_policy(errno.ENOTCONN, "started without a network policy, .*; ", name, json=self.document())
+        self.look_up(name, "one.test")
+        self.assertEqual([(d["name"], d["reason"]) for d in self.rest(self.open(name))], [("one.test", "no_policy")])
+
+    def test_gone(self):
+        name = self.create_with(self.document())
+        self.look_up(name, "one.test")
+        follower = self.open(name, self.FOLLOW)
+        self.assertEqual(self.next_line(follower)["name"], "one.test")
+        self.call("kill", name)
+        with self.assertRaises(OSError) as caught:
+            while True:
+                self.next_line(follower)
+        self.assertEqual(caught.exception.errno, errno.EPIPE, caught.exception)
+        self.call("wait", name, -1, c.byref(End()))
+        self.refused_policy(errno.ENOENT, "no sandbox of this name is running; ", name, json=self.document())
+        self.assertEqual(self.rest(self.open(name))[0]["name"], "one.test")
+        for other in (b"nosuch", b"", b"../x", b"x" * 100):
+            self.refused_policy(errno.ENOENT, "; ", other, json=self.document())
+            self.refused(errno.ENOENT, "; ", "egress_open", other, 0, c.byref(c.c_void_p()))
+
+    def test_follow(self):
+        name = self.create_with(self.document())
+        follower = self.open(name, self.FOLLOW)
+        self.assertEqual(self.lib.glovebox_egress_sandbox(follower), name)
+        self.assertEqual(self.rest(follower, errno.EAGAIN), [])
+        self.assertEqual(self.lib.glovebox_egress_fd(self.open(name)), -1)
+        ready = self.lib.glovebox_egress_fd(follower)
+        self.look_up(name, "one.test")
+        lines = []
+        while not lines:  # another sandbox's may have made it readable
+            self.assertEqual(select.select([ready], [], [], LIMIT)[0], [ready])
+            lines = self.rest(follower, errno.EAGAIN)
+        self.assertEqual(lines[0]["name"], "one.test")
+        later = threading.Thread(target=lambda: self.look_up(name, "two.test"))
+        later.start()
+        while self.next_line(follower)["name"] != "two.test":
+            pass
+        later.join()
+
+    def test_starter_is_killed(self):
+        name = self.create_with(self.document())
+        follower = self.open(name, self.FOLLOW)
+        info = self.object("inspect", name, free="info_free")
+        os.kill(self.lib.glovebox_info_number(info, STARTER_PID), signal.SIGKILL)
+        self.refused(errno.EPIPE, "that was all; ", "egress_next", follower, LIMIT * 1000, c.byref(c.c_char_p()))
+
+    def test_lines_that_are_none(self):
+        """Of a record that somebody cut or wrote into, what is no line is passed by."""
+        name = self.create_with(self.document())
+        self.look_up(name, "one.test")
+        folder = "/run/glovebox/egress" if os.geteuid() == 0 else os.path.join(
+            os.environ.get("XDG_RUNTIME_DIR") and os.environ["XDG_RUNTIME_DIR"] + "/glovebox" or f"/tmp/glovebox-{os.getuid()}",
+            "egress")
+        path, = [os.path.join(folder, file) for file in os.listdir(folder) if file.endswith("." + self.name)]
+        with open(path, "ab") as f:
+            f.write(b'\n{"a": 1\n{\0}\nx\n{' + b"y" * 100000 + b'}\n{"good": 1}\n{"cut')
+        self.assertEqual(self.rest(self.open(name))[-1], {"good": 1})
 
 
 if __name__ == "__main__":
