@@ -168,6 +168,14 @@ TEST(sem_operations_are_all_or_none)
     EXPECT_EQ(value_of(id, 0), 2);
 }
 
+/* Until one waits for the semaphore, COUNT being GETNCNT or GETZCNT; what the count is after a good while when none does. */
+static int waits(int id, int count)
+{
+    for (int i = 0; i < 1000 && semctl(id, 0, count) != 1; i++)
+        usleep(10000);
+    return semctl(id, 0, count);
+}
+
 TEST(sem_waits_for_a_value)
 {
     begin();
@@ -175,10 +183,10 @@ TEST(sem_waits_for_a_value)
     pid_t child = fork();
     if (child == 0)
         _exit(operate(id, 0, -2, 0) != 0);
-    usleep(30000);
+    EXPECT_EQ(waits(id, GETNCNT), 1);
     EXPECT_EQ(operate(id, 0, 1, 0), 0);
     usleep(30000);
-    EXPECT_EQ(semctl(id, 0, GETNCNT), 1);
+    EXPECT_EQ(waits(id, GETNCNT), 1);
     EXPECT_EQ(semctl(id, 0, GETZCNT), 0);
     EXPECT_EQ(operate(id, 0, 1, 0), 0);
     expect_success(child);
@@ -194,8 +202,7 @@ TEST(sem_waits_for_zero)
     pid_t child = fork();
     if (child == 0)
         _exit(operate(id, 0, 0, 0) != 0);
-    usleep(50000);
-    EXPECT_EQ(semctl(id, 0, GETZCNT), 1);
+    EXPECT_EQ(waits(id, GETZCNT), 1);
     EXPECT_EQ(operate(id, 0, -1, 0), 0);
     expect_success(child);
 }
@@ -220,7 +227,7 @@ TEST(sem_removal_wakes_waiters)
     pid_t child = fork();
     if (child == 0)
         _exit(!(operate(id, 0, -1, 0) == -1 && errno == EIDRM));
-    usleep(50000);
+    EXPECT_EQ(waits(id, GETNCNT), 1);
     EXPECT_EQ(semctl(id, 0, IPC_RMID), 0);
     expect_success(child);
 }
