@@ -168,7 +168,7 @@ TEST(sem_operations_are_all_or_none)
     EXPECT_EQ(value_of(id, 0), 2);
 }
 
-/* Until one waits for the semaphore, COUNT being GETNCNT or GETZCNT; what the count is after a good while when none does. */
+/* COUNT is GETNCNT or GETZCNT: its value once it is 1, or after 10 s in which it was not. */
 static int waits(int id, int count)
 {
     for (int i = 0; i < 1000 && semctl(id, 0, count) != 1; i++)
