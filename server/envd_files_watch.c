@@ -140,26 +140,25 @@ static void append_change(struct buf *out, const struct files_change *c,
 
 static void source_go_on(struct source *s);
 
-/* The entry of a change, which may be gone again: then it is told without. */
+/* The entry of a change, which may be gone again: then it is told without. It comes without a
+ * question, too, when the sandbox has ended. */
 static void on_stat(struct files_link *l, int error, const struct files_result *result)
 {
     struct source *s = l->userdata;
-    if (s->is_settling) {
-        s->is_settling = false;
-        if (error) {
-            files_link_close(l);
-            s->stats = NULL;
-        }
-        s->settled(s);
-        return;
-    }
-    struct files_info *info = malloc(sizeof(*info));
-    struct files_records records = result ? result->records : (struct files_records){0};
-    bool is_there = !error && result->error == 0 && info && files_read_info(&records, info) == 1;
     if (error) {
         files_link_close(l);
         s->stats = NULL;
     }
+    if (s->is_settling) {
+        s->is_settling = false;
+        s->settled(s);
+        return;
+    }
+    if (s->at == s->count)
+        return;
+    struct files_info *info = malloc(sizeof(*info));
+    struct files_records records = result ? result->records : (struct files_records){0};
+    bool is_there = !error && result->error == 0 && info && files_read_info(&records, info) == 1;
     bool goes_on = s->take(s, &s->changes[s->at++], is_there ? info : NULL);
     free(info);
     if (goes_on)

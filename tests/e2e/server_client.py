@@ -201,6 +201,12 @@ class Stream:
         return getattr(self, where)
 
 
+def is_sanitized(pid):
+    """With ASan what is freed is kept."""
+    with open(f"/proc/{pid}/exe", "rb") as f:
+        return b"__asan_init" in f.read()
+
+
 class Server:
     """glovebox serve, until end(); start() again begins a new one with the same state and port."""
 
@@ -268,6 +274,13 @@ class Server:
             pass
         if self.process.poll() is None:
             self.stop()
+        self.expect_no_report()
+
+    def expect_no_report(self):
+        """Of a server that is made with sanitizers: an answer was right perhaps, and what was done for it not."""
+        report = re.search(r".*(runtime error|Sanitizer: )[\s\S]*", self.said())
+        if report:
+            raise AssertionError(f"a sanitizer says: {report[0][:4000]}")
 
 
 class Served(Case):
@@ -286,9 +299,8 @@ class Served(Case):
 
     def memory(self):
         """Of the server; 0 when it is made with ASan, which keeps what is freed."""
-        with open(f"/proc/{self.server.child()}/exe", "rb") as f:
-            if b"__asan_init" in f.read():
-                return 0
+        if is_sanitized(self.server.child()):
+            return 0
         with open(f"/proc/{self.server.child()}/status", encoding="utf-8") as f:
             return int(re.search(r"VmRSS:\s+(\d+)", f.read())[1]) * 1024
 

@@ -10,7 +10,7 @@ import threading
 sys.dont_write_bytecode = True
 from cases import main, wait_until  # noqa: E402
 from server_abuse_test import memory_of  # noqa: E402
-from server_client import Served  # noqa: E402
+from server_client import Served, is_sanitized  # noqa: E402
 
 FILESYSTEM = "filesystem.Filesystem/"
 PLAIN = {"Content-Type": "application/octet-stream"}
@@ -156,7 +156,7 @@ class Bodies(Files):
         done.set()
         looker.join()
         self.assertEqual(self.box.ask("GET", "/files?path=/tmp/packed").body == bytes(96 << 20), True)
-        if not self.is_sanitized(child):
+        if not is_sanitized(child):
             self.assertLess(max(peak), 24 << 20)
 
     def test_of_many_files(self):
@@ -169,11 +169,6 @@ class Bodies(Files):
         self.assertEqual((answer.status, [entry["name"] for entry in answer.json()]), (200, [str(i) for i in range(500)]))
         self.assertEqual(self.box.ask("GET", "/files?path=many/499").body, b"many/499")
         self.expect_status(post([*names, b"many/7"]), 400, "multiple files to the same path")
-
-    def is_sanitized(self, pid):
-        """With ASan what is freed is kept."""
-        with open(f"/proc/{pid}/exe", "rb") as f:
-            return b"__asan_init" in f.read()
 
 
 class Watched(Files):
@@ -208,6 +203,24 @@ class Watched(Files):
         self.assertEqual(self.gather(name, []), [])  # what was told is not told again
         self.assertEqual(self.call("RemoveWatcher", watcherId=name).json(), {})
         self.assertEqual(self.call("GetWatcherEvents", watcherId=name).status, 404)
+
+    def test_end_with_their_sandbox(self):
+        """Whatever of a watcher sees first that its sandbox is gone: the server goes on."""
+        for _ in range(4):
+            askers = [threading.Thread(target=self.call, args=("Stat", "/tmp")) for _ in range(4)]
+            for asker in askers:
+                asker.start()
+            for asker in askers:
+                asker.join()
+        names = [self.call("CreateWatcher", "/tmp").json()["watcherId"] for _ in range(8)]
+        for name in names:
+            self.assertEqual(self.gather(name, []), [])
+        server = self.server.child()
+        self.box.kill()
+        self.assertTrue(wait_until(lambda: self.call("GetWatcherEvents", watcherId=names[0]).status == 502))
+        again = self.client.create()  # behind all that the end has told
+        self.assertEqual(again.kill().status, 204)
+        self.assertEqual(self.server.child(), server, self.server.said())
 
 
 if __name__ == "__main__":
