@@ -16,6 +16,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/socket.h>
+#include <time.h>
 #include <unistd.h>
 
 static char why[CALLER_WHY_MAX + 100];
@@ -53,6 +54,54 @@ static int read_order(int count, char **words, struct order *o)
     return 0;
 }
 
+/* ---- what can't be given a deadline ---- */
+
+static char late[CALLER_WHY_MAX + 100];
+static timer_t alarm_clock;
+
+/* Nothing was printed yet, and nobody is left who would have to clean up. */
+static void give_up(int signal)
+{
+    static const char status[] = "0\n";
+    (void)signal;
+    if (write(STDOUT_FILENO, status, strlen(status)) < 0 ||
+        write(STDOUT_FILENO, late, strlen(late)) < 0)
+        _exit(1);
+    _exit(0);
+}
+
+/* Whoever started this may have had it blocked. */
+static int prepare_alarm(void)
+{
+    const struct sigaction action = {.sa_handler = give_up};
+    struct sigevent event = {.sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGALRM};
+    sigset_t set;
+    sigemptyset(&set);
+    sigaddset(&set, SIGALRM);
+    if (sigaction(SIGALRM, &action, NULL) < 0 || sigprocmask(SIG_UNBLOCK, &set, NULL) < 0 ||
+        timer_create(CLOCK_MONOTONIC, &event, &alarm_clock) < 0)
+        return fail(-errno, "a timer: %s; end some programs and try again", strerror(errno));
+    return 0;
+}
+
+static void stop_alarm(void)
+{
+    const struct itimerspec never = {0};
+    timer_settime(alarm_clock, 0, &never, NULL);
+}
+
+/* From here to stop_alarm() it ends at the deadline, with these words. */
+_printf_(2, 3) static void begin_alarm(const struct caller *c, const char *format, ...)
+{
+    const struct itimerspec at = {.it_value = {.tv_sec = c->deadline_ns / NSEC_PER_SEC,
+                                               .tv_nsec = c->deadline_ns % NSEC_PER_SEC}};
+    va_list args;
+    va_start(args, format);
+    vsnprintf(late, sizeof(late), format, args);
+    va_end(args);
+    timer_settime(alarm_clock, TIMER_ABSTIME, &at, NULL);
+}
+
 /* ---- a connection ---- */
 
 static int connect_one(const struct addrinfo *a, const struct caller *c)
@@ -86,7 +135,10 @@ static int dial(const struct http_url *url, const struct caller *c)
     snprintf(host, sizeof(host), "%s", url->host + (url->host[0] == '['));
     host[strcspn(host, "]")] = '\0';
     snprintf(port, sizeof(port), "%u", url->port);
+    begin_alarm(c, "%.100s: no answer within %d s to who that is; see the URL and resolv.conf(5)",
+                url->host, CLIENT_S);
     int r = getaddrinfo(host, port, &hints, &list);
+    stop_alarm();
     if (r)
         return fail(-ENOENT, "%.100s: %s; see the URL", url->host, gai_strerror(r));
     int fd = -ENOENT;
@@ -104,7 +156,9 @@ static int dial(const struct http_url *url, const struct caller *c)
 static int load_roots(struct caller *c, struct tls_roots **ret)
 {
     const char *what, *bundle = getenv("SSL_CERT_FILE");
+    begin_alarm(c, "the authorities can't be read within %d s; see SSL_CERT_FILE", CLIENT_S);
     int r = tls_roots_load(bundle && *bundle ? bundle : NULL, NULL, 0, ret, &what);
+    stop_alarm();
     if (r < 0)
         return fail(r, "%.100s: %s; install ca-certificates, or see SSL_CERT_FILE", what,
                     strerror(-r));
@@ -156,6 +210,8 @@ int main(int argc, char **argv)
     signal(SIGPIPE, SIG_IGN);
     int r = tls_credentials_start() < 0 ? fail(-ENOMEM, "out of memory; free some and try again")
                                         : read_order(argc, argv, &order);
+    if (r == 0)
+        r = prepare_alarm();
     if (r == 0)
         r = ask(&order, &answer);
     explicit_bzero(order.text, sizeof(order.text));

@@ -19,8 +19,8 @@ static int explain_connect(struct registry *r, const char *name, int error, stru
     if (error != -ENOENT && error != -ECONNREFUSED)
         return sandbox_error_set(e, error, "%s: %s; is it yours, and running?", name,
                                  strerror(-error));
-    /* A socket that nobody listens at is of one that was killed: its record may seem to live as long
-     * as its processes are ending. */
+    /* A socket that nobody listens at is of one that was killed: its record may seem to live as
+     * long as its processes are ending. */
     if (error == -ECONNREFUSED || registry_read(r, name, &record) < 0)
         return sandbox_error_set(e, -ENOENT,
                                  "%s: no sandbox of this name is running; glovebox ps lists those "

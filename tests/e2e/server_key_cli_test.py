@@ -9,9 +9,11 @@ import socket
 import subprocess
 import sys
 import threading
+import unittest
 
 sys.dont_write_bytecode = True
-from cases import GLOVEBOX, LIMIT, ROOT, Case, main  # noqa: E402
+from cases import GLOVEBOX, LIMIT, ROOT, Case, main, wait_until  # noqa: E402
+from library_test import COMPILER, is_sanitized  # noqa: E402
 from server_client import KEY, Served, Server  # noqa: E402
 from server_tls_test import make_certificate, trusting  # noqa: E402
 
@@ -191,6 +193,32 @@ class KeyServers(Case):
         with socket.create_server(("127.0.0.1", 0)) as listener:
             port = listener.getsockname()[1]
         self.expect_refused(run_key("list", url=f"http://127.0.0.1:{port}"), "Connection refused; does glovebox serve run there")
+
+    def give_up(self, begun, url, words, **env):
+        """It has a deadline while it is in libc: the alarm is set, and what it does is seen without the minute's wait."""
+        asking = subprocess.Popen([GLOVEBOX, "key", "list"], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                  env={**os.environ, "E2B_API_URL": url, "E2B_API_KEY": KEY, **env})
+        pid = begun()
+        with open(f"/proc/{pid}/timers", encoding="ascii") as f:
+            self.assertRegex(f.read(), rf"signal: {int(signal.SIGALRM)}/")
+        os.kill(pid, signal.SIGALRM)
+        out, said = asking.communicate(timeout=LIMIT)
+        self.assertEqual((asking.returncode, out), (125, b""))
+        self.assertRegex(said.decode(), rf"\Aglovebox: .*{words}[^\n]*\n\Z")
+
+    @unittest.skipUnless(COMPILER and os.path.exists("/proc/self/timers") and not is_sanitized(), "needs a compiler, and /proc/PID/timers")
+    def test_nobody_says_who_that_is(self):
+        stub, told = self.path("stub.so"), self.path("told")
+        code = self.path("stub.c", '#include <stdio.h>\n#include <stdlib.h>\n#include <unistd.h>\nint getaddrinfo(void) {\n'
+                                   'FILE *f = fopen(getenv("TOLD"), "w"); fprintf(f, "%d\\n", getpid()); fclose(f); for (;;) pause(); }\n')
+        subprocess.run([COMPILER, "-shared", "-fPIC", "-o", stub, code], check=True)
+
+        def begun():
+            self.assertTrue(wait_until(lambda: os.path.exists(told) and os.path.getsize(told)))
+            with open(told, encoding="ascii") as f:
+                return int(f.read())
+        self.give_up(begun, "http://nobody.test", "nobody.test: no answer within 60 s to who that is; see the URL",
+                     LD_PRELOAD=stub, TOLD=told)
 
     def test_tls(self):
         certificate, private = make_certificate(self.folder, "own")
