@@ -36,8 +36,8 @@ const struct handler *envd_find(struct request *r, struct box *b);
 bool envd_is_signed_by(const struct request *r, const struct box *b);
 
 /*
- * The user whom a call is for: of Authorization: Basic, or of the query (username=), else "user". 0
- * and *ret, to be freed; -EINVAL; -ENOMEM.
+ * The user whom a call is for: of Authorization: Basic (with the token only, not with a signature),
+ * or of the query (username=), else "user". 0 and *ret, to be freed; -EINVAL; -ENOMEM.
  */
 int envd_get_user(const struct request *r, char **ret);
 

@@ -322,6 +322,18 @@ class Signatures(Served):
             self.expect_status(answer, 401, "unauthorized access")
         self.assertEqual(self.box.ask("GET", "/files?path=f").body, b"signed")
 
+    def test_are_for_whom_they_were_made(self):
+        """A user beside what is signed, whose home a path would be in, and whose a file would be, is none."""
+        root = {"Authorization": "Basic " + base64.b64encode(b"root:").decode()}
+        self.box.ask("POST", "/files?path=/root/f", b"root's", PLAIN)
+        for by in (None, self.box.name):
+            for query in (self.sign("f"), self.sign("~/f", user="user")):
+                self.assertEqual(self.ask(query, by=by, **root).body, b"signed", query)
+            self.assertEqual(self.ask(self.sign("g", "write"), "POST", by, **root).status, 200)
+            self.assertEqual(self.ask(self.sign("f", user="root"), by=by).body, b"root's")
+        self.assertEqual(self.box.ask("GET", "/files?path=f", fields=root).body, b"root's")  # who has the token says so
+        self.assertEqual(self.box.run("/usr/bin/stat", "-c", "%U", "/home/user/g").out, b"user\n")
+
     def test_what_needs_none(self):
         fields = {"E2b-Sandbox-Id": self.box.name, "E2b-Sandbox-Port": "49983"}
         self.assertEqual(self.client.ask("GET", "/health", fields=fields, key=False).status, 204)

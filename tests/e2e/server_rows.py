@@ -103,7 +103,7 @@ BY = {
             "files/written_and_read", "files/bytes_and_streams"],
     "T15": ["paths_lead_to_the_same_by_both_ways"],
     "T16": ["access_another_sandbox_s_token", "signatures_what_needs_none"],
-    "T17": ["signatures_open_what_was_signed", "signatures_open_nothing_else"],
+    "T17": ["signatures_open_what_was_signed", "signatures_open_nothing_else", "signatures_are_for_whom_they_were_made"],
     "T18": ["control_connect_only_extends", "shapes_connect_needs_no_body", "lifetimes_connecting_is_answered_with_the_same_handle",
             "lifecycle/connected_to_from_elsewhere"],
     "T19": ["lifetimes_when_none_was_given", "lifetimes_it_is_kept_also_when_it_was_shortened", "lifetimes_one_that_was_short_is_lengthened",
