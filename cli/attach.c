@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
+#include <time.h>
 
 enum { POLL_SOCKET, POLL_INPUT, POLL_SIGNALS, POLL_OUTPUT, POLL_ERRORS, POLL_COUNT };
 
@@ -177,11 +178,25 @@ static void pass_signal(struct attach *a, int sig)
         a->early_signal = sig;
 }
 
-static void read_signals(struct attach *a)
+/* The next one; what is one with another is passed by. False: none has come. */
+static bool read_signal(struct attach *a, int *ret)
 {
     struct signalfd_siginfo info;
+    struct timespec now;
     while (read(a->signals.fd, &info, sizeof(info)) == sizeof(info)) {
-        int sig = (int)info.ssi_signo;
+        *ret = (int)info.ssi_signo;
+        clock_gettime(CLOCK_MONOTONIC, &now);
+        if (!signals_is_ending(*ret) ||
+            !signals_is_echo(&a->signals, &info, now.tv_sec * NSEC_PER_SEC + now.tv_nsec))
+            return true;
+    }
+    return false;
+}
+
+static void read_signals(struct attach *a)
+{
+    int sig;
+    while (read_signal(a, &sig)) {
         if (sig == SIGWINCH) {
             if (a->options->tty)
                 send_window(a);
@@ -199,7 +214,7 @@ static void read_signals(struct attach *a)
 /* The rest of what the program said, unless we are told to end. */
 static void close_sink(struct attach *a, struct sink *s)
 {
-    struct signalfd_siginfo info;
+    int sig;
     if (s->style && !a->is_given_up) {
         char rest[TEXT_SHOWN_MAX_BYTES(0)];
         buf_append(&s->data, rest, text_shown_end(&s->shown, rest));
@@ -209,9 +224,9 @@ static void close_sink(struct attach *a, struct sink *s)
                              {.fd = a->signals.fd, .events = POLLIN}};
         poll(p, ARRAY_SIZE(p), 1000);
         drain(s, p[0].revents);
-        while (read(a->signals.fd, &info, sizeof(info)) == sizeof(info))
-            if (signals_is_ending((int)info.ssi_signo))
-                give_up(a, (int)info.ssi_signo);
+        while (read_signal(a, &sig))
+            if (signals_is_ending(sig))
+                give_up(a, sig);
     }
     outlet_close(&s->outlet);
     buf_done(&s->data);

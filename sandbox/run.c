@@ -310,6 +310,8 @@ static void on_signal(struct run *r, const struct signalfd_siginfo *info)
     int sig = (int)info->ssi_signo;
     if (signals_is_ending(sig)) {
         char sender[128];
+        if (signals_is_echo(&r->signals, info, now_ns()))
+            return;
         signals_describe_sender(info, sender, sizeof(sender));
         end_for_signal(r, sig, sender);
         return;

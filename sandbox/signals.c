@@ -17,6 +17,17 @@ bool signals_is_ending(int sig)
     return false;
 }
 
+bool signals_is_echo(struct signals *s, const struct signalfd_siginfo *info, int64_t now_ns)
+{
+    if (info->ssi_code != SI_KERNEL && s->last == info->ssi_signo &&
+        s->last_sender == info->ssi_pid && now_ns - s->last_ns < SIGNALS_ECHO_NS)
+        return true;
+    s->last = info->ssi_signo;
+    s->last_sender = info->ssi_pid;
+    s->last_ns = now_ns;
+    return false;
+}
+
 /* A blocked signal is kept pending even when it is ignored: those that were ignored are left alone.
  */
 static void add_unless_ignored(sigset_t *set, const int *signals, size_t count)
@@ -37,6 +48,7 @@ void signals_block(struct signals *s)
     add_unless_ignored(&set, others, ARRAY_SIZE(others));
     sigprocmask(SIG_BLOCK, &set, &s->mask_before);
     sigaction(SIGPIPE, &ignore, &s->pipe_before);
+    s->last = 0;
     s->fd = signalfd(-1, &set, SFD_NONBLOCK | SFD_CLOEXEC);
 }
 

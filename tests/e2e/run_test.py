@@ -303,8 +303,15 @@ class Signals(Case):
         self.wait_ready(process)
         process.send_signal(signal.SIGINT)
         self.wait_ready(process, b"int\n")
-        process.send_signal(signal.SIGINT)
+        subprocess.run(["kill", "-INT", str(process.pid)], check=True)  # another sender's is another one at once
         self.assertEqual(process.wait(LIMIT), 128 + signal.SIGINT)
+
+    def test_one_sender_is_heard_again(self):
+        """Not at once: timeout(1) sends each signal twice."""
+        process = self.start("--grace", "10m", "--", "sh", "-c", "trap 'echo int' INT; echo ready; while :; do sleep 0.1; done")
+        self.wait_ready(process)
+        self.assertTrue(wait_until(lambda: process.send_signal(signal.SIGINT) or process.poll() is not None))
+        self.assertIn(process.returncode, (128 + signal.SIGINT, -signal.SIGINT))  # one more, when it was over
 
     def test_kill_leaves_no_process(self):
         process = self.start("--", "sh", "-c",
