@@ -218,7 +218,7 @@ int main(int argc, char **argv)
     printf("%d\n", MAX(r, 0));
     if (r < 0)
         fputs(why, stdout);
-    else
+    else if (answer.size > 0)
         fwrite(answer.data, 1, answer.size, stdout);
     buf_wipe(&answer);
     return fflush(stdout) != 0;

@@ -319,3 +319,15 @@ void jobs_forget(struct jobs *all)
     list_for_each_safe(c, next, &all->waiting, link) free_job(c);
     list_for_each(c, &all->working, link) c->is_forgotten = true;
 }
+
+void jobs_done(struct jobs *all)
+{
+    struct job *c;
+    jobs_forget(all);
+    while ((c = list_first(&all->working, struct job, link))) {
+        close(c->pipe);
+        close(c->thanks);
+        free_job(c);
+    }
+    all->working_count = 0;
+}

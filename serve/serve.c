@@ -330,7 +330,7 @@ int serve_run(struct serve *s, struct sandbox_error *e)
     while (r == 1)
         r = turn(&l, e);
     server_child_end(&l.server);
-    jobs_forget(&l.jobs);
+    jobs_done(&l.jobs);
     measurings_forget(&l.measurings);
     base_closep(&l.signals);
     registry_close(&l.registry);

@@ -73,6 +73,9 @@ void jobs_step(struct jobs *j, const struct pollfd *p, size_t count);
 /* Who asked is gone: those that wait are dropped, those at work are finished for nobody. */
 void jobs_forget(struct jobs *j);
 
+/* The launcher ends: nobody waits for those at work, either, which end by themselves. */
+void jobs_done(struct jobs *j);
+
 /* ---- measuring.c: what sandboxes use ---- */
 
 #define MEASURINGS_MAX 16 /* under way; of more it is not known */

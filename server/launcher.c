@@ -109,8 +109,10 @@ int launcher_start(char **ret_key, uint64_t *ret_starts)
     list_init(&asked);
     for (;;) {
         ssize_t size = receive(0, &fd);
-        if (size <= 0)
-            return -EPIPE;
+        if (size == 0)
+            server_exit(); /* it has said why */
+        if (size < 0)
+            return -errno;
         if (!launch_is_valid(&message, (size_t)size))
             return -EPROTO;
         if (!is_setting(message.packet.type))

@@ -15,8 +15,8 @@ import sys
 import time
 
 sys.dont_write_bytecode = True
-from cases import LIMIT, Case, main, rests, wait_until  # noqa: E402
-from server_client import KEY, Served, Server, is_sanitized  # noqa: E402
+from cases import LIMIT, Case, is_sanitized, main, rests, wait_until  # noqa: E402
+from server_client import KEY, Served, Server  # noqa: E402
 
 DATABASE = "server.db"
 FIRST_RECORDS = """
@@ -174,7 +174,7 @@ class Streams(Served):
             return last[-1] == last[-2] == last[-3]
         self.assertTrue(wait_until(rests))
         self.assertLess(written(), 100)
-        if not is_sanitized(self.server.child()):
+        if not is_sanitized():
             self.assertLess(memory_of(self.server.child()) - before, 24 << 20)
         size = 0
         while stream.next() is not None:

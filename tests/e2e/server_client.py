@@ -12,7 +12,7 @@ import socket
 import struct
 import subprocess
 
-from cases import GLOVEBOX, LIMIT, Case, wait_until
+from cases import GLOVEBOX, LIMIT, Case, is_sanitized, wait_until
 
 KEY = "e2b_" + "0123456789abcdef" * 2 + "01234567"
 
@@ -201,12 +201,6 @@ class Stream:
         return getattr(self, where)
 
 
-def is_sanitized(pid):
-    """With ASan what is freed is kept."""
-    with open(f"/proc/{pid}/exe", "rb") as f:
-        return b"__asan_init" in f.read()
-
-
 class Server:
     """glovebox serve, until end(); start() again begins a new one with the same state and port."""
 
@@ -298,8 +292,8 @@ class Served(Case):
         self.client = self.server.client()
 
     def memory(self):
-        """Of the server; 0 when it is made with ASan, which keeps what is freed."""
-        if is_sanitized(self.server.child()):
+        """Of the server; 0 when that says nothing."""
+        if is_sanitized():
             return 0
         with open(f"/proc/{self.server.child()}/status", encoding="utf-8") as f:
             return int(re.search(r"VmRSS:\s+(\d+)", f.read())[1]) * 1024

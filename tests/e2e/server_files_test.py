@@ -8,9 +8,9 @@ import sys
 import threading
 
 sys.dont_write_bytecode = True
-from cases import main, wait_until  # noqa: E402
+from cases import is_sanitized, main, wait_until  # noqa: E402
 from server_abuse_test import memory_of  # noqa: E402
-from server_client import Served, is_sanitized  # noqa: E402
+from server_client import Served  # noqa: E402
 
 FILESYSTEM = "filesystem.Filesystem/"
 PLAIN = {"Content-Type": "application/octet-stream"}
@@ -156,7 +156,7 @@ class Bodies(Files):
         done.set()
         looker.join()
         self.assertEqual(self.box.ask("GET", "/files?path=/tmp/packed").body == bytes(96 << 20), True)
-        if not is_sanitized(child):
+        if not is_sanitized():
             self.assertLess(max(peak), 24 << 20)
 
     def test_of_many_files(self):

@@ -10,15 +10,10 @@ import sys
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "e2e"))
-from cases import GLOVEBOX, LIMIT, main, wait_until  # noqa: E402
+from cases import GLOVEBOX, LIMIT, is_sanitized, main, wait_until  # noqa: E402
 from server_client import Served  # noqa: E402
 
 NETWORK = {"allowOut": ["a.example"], "denyOut": ["0.0.0.0/0"]}
-
-
-def is_sanitized():
-    with open(GLOVEBOX, "rb") as f:
-        return b"__asan_init" in f.read()
 
 
 class Leaks(Served):
