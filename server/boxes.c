@@ -214,6 +214,7 @@ static void on_opened(struct link *l)
     struct exec_packet watch = {.type = EXEC_WATCH};
     bool was_ending = b->state == BOX_ENDING;
     settle(b);
+    b->is_missed = false;
     link_send(l, &watch, NULL, 0, -1);
     b->timer.fire = on_timer;
     b->state = BOX_RUNNING;
@@ -256,21 +257,29 @@ static void on_look_again(struct timer *t)
         timer_set(t, server_now_ns() + LOOK_NS);
 }
 
+static int look_again_soon(struct box *b)
+{
+    b->timer.fire = on_look_again;
+    return timer_set(&b->timer, server_now_ns() + LOOK_NS);
+}
+
 static void on_closed(struct link *l, int error)
 {
     struct box *b = container_of(l, struct box, link);
     bool is_gone =
         error == ENOENT || error == EPIPE || error == ECONNREFUSED || error == ECONNRESET;
     settle(b);
-    b->timer.fire = on_look_again;
-    if (may_be_coming(b) && timer_set(&b->timer, server_now_ns() + LOOK_NS) == 0)
-        return;
-    /* Not reached for want of memory or descriptors: it may live, and keeps its record. */
-    if (is_gone) {
+    if (is_gone && !may_be_coming(b)) {
         is_over(b, "lost", "its keeper is gone");
         return;
     }
-    server_say("sandbox %s can't be reached: %s", b->id, strerror(error));
+    if (!is_gone && !b->is_missed)
+        server_say("sandbox %s can't be reached now: %s; it is tried again until it can", b->id,
+                   strerror(error));
+    b->is_missed |= !is_gone;
+    /* Not reached for want of memory or descriptors, it may live: it stays what it is, and whose. */
+    if (look_again_soon(b) == 0)
+        return;
     cut_streams(b);
     if (b->started)
         b->started(b->userdata, b, error, "its keeper can't be reached; try again");
@@ -319,7 +328,7 @@ static void on_created(struct ask *a, int error, const char *data, size_t size _
 {
     struct box *b = container_of(a, struct box, ask);
     int r = error ? 0 : open_link(b);
-    if (!error && r == 0)
+    if (!error && (r == 0 || look_again_soon(b) == 0))
         return;
     void (*started)(void *, struct box *, int, const char *) = b->started;
     b->started = NULL;

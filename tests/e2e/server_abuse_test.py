@@ -16,7 +16,7 @@ import time
 
 sys.dont_write_bytecode = True
 from cases import LIMIT, Case, is_sanitized, main, rests, wait_until  # noqa: E402
-from server_client import KEY, Served, Server  # noqa: E402
+from server_client import KEY, HalfAsked, Served, Server  # noqa: E402
 
 DATABASE = "server.db"
 FIRST_RECORDS = """
@@ -66,6 +66,23 @@ class Http(Served):
         self.assertTrue(rests(pid))
         resource.prlimit(pid, resource.RLIMIT_NOFILE, (soft, hard))
         self.assertLess(split(read_all(s))[0], 500)
+
+    def test_no_descriptor_for_a_sandbox_that_was_made(self):
+        """It is not lost: who waits for it gets it when there is one again."""
+        pid, body = self.server.child(), json.dumps({"templateID": "base"}).encode()
+        with HalfAsked(self.server.port, "POST", "/v2/sandboxes", len(body), {"X-API-Key": KEY, "Content-Type": "application/json"}) as asked:
+            soft, hard = resource.prlimit(pid, resource.RLIMIT_NOFILE)
+            free = next(fd for fd in range(soft) if not os.path.lexists(f"/proc/{pid}/fd/{fd}"))
+            resource.prlimit(pid, resource.RLIMIT_NOFILE, (free, hard))
+            asked.socket.sendall(body)
+            self.assertTrue(wait_until(lambda: "can't be reached" in self.server.said()))
+            resource.prlimit(pid, resource.RLIMIT_NOFILE, (soft, hard))
+            answer = asked.finish(b"")
+        self.assertEqual(answer.status, 201, answer)
+        listed = [box["sandboxID"] for box in self.client.ask("GET", "/v2/sandboxes").json()]
+        self.assertEqual(listed, [answer.json()["sandboxID"]])
+        self.assertEqual(self.server.said().count("can't be reached"), 1)
+        self.assertEqual(self.client.ask("DELETE", f"/sandboxes/{listed[0]}").status, 204)
 
     def test_what_is_no_http(self):
         host = b"Host: a.test\r\n"
