@@ -277,7 +277,8 @@ static void on_closed(struct link *l, int error)
         server_say("sandbox %s can't be reached now: %s; it is tried again until it can", b->id,
                    strerror(error));
     b->is_missed |= !is_gone;
-    /* Not reached for want of memory or descriptors, it may live: it stays what it is, and whose. */
+    /* Not reached for want of memory or descriptors, it may live: it stays what it is, and whose.
+     */
     if (look_again_soon(b) == 0)
         return;
     cut_streams(b);
