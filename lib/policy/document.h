@@ -340,9 +340,13 @@ bool policy_path_is_plain(const char *path);
  */
 bool policy_http_matches(const struct policy_http *http, const struct policy_request *request);
 
+/* The path (without a query) satisfies it however it is read: none that servers differ about does.
+ */
+bool policy_path_matches(const struct policy_text *wanted, const char *path);
+
 /*
  * Whether a piece of a query (between two '&') has a parameter of that name in one way to read it:
- * encoded, in capitals, behind a ';'.
+ * encoded, in capitals, behind a ';', as one of several ("name[]"), as PHP's variables are named.
  */
 bool policy_query_could_name(const char *piece, size_t size, const char *name);
 

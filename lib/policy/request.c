@@ -8,7 +8,7 @@
 
 #include "lib/http/syntax.h"
 
-#include <strings.h>
+#include <ctype.h>
 
 #define VALUE_MAX_BYTES 8192 /* decoded; no request line is longer */
 
@@ -62,17 +62,37 @@ static char decode_byte(const char *text, size_t size, size_t *at)
     return (char)(16 * high + low);
 }
 
-/* Some servers tell capitals apart, some don't: compare is strcmp or strcasecmp. */
-static bool is_name(const char *text, size_t size, const char *name,
-                    int (*compare)(const char *a, const char *b))
+static bool is_name(const char *text, size_t size, const char *name)
 {
     size_t at = 0;
-    for (; *name && at < size; name++) {
-        char pair[2][2] = {{decode_byte(text, size, &at)}, {*name}};
-        if (compare(pair[0], pair[1]))
+    for (; *name && at < size; name++)
+        if (decode_byte(text, size, &at) != *name)
             return false;
-    }
     return !*name && at == size;
+}
+
+/* PHP makes these one, since none but the last can be in a variable's name. */
+static char as_variable(char c)
+{
+    return c && strchr(" .[", c) ? '_' : (char)tolower((unsigned char)c);
+}
+
+/*
+ * Some server takes it for that name: without regard to capitals, as a variable of PHP's, without
+ * blanks in front and what is behind a NUL, or as one of several (name[]=, name[x]=).
+ */
+static bool could_be_name(const char *text, size_t size, const char *name)
+{
+    size_t at = 0, next = 0;
+    while (next < size && decode_byte(text, size, &next) == ' ' && *name != ' ')
+        at = next;
+    for (; *name && at < size; name++)
+        if (as_variable(decode_byte(text, size, &at)) != as_variable(*name))
+            return false;
+    if (*name || at == size)
+        return !*name;
+    char behind = decode_byte(text, size, &at);
+    return behind == '[' || behind == '\0';
 }
 
 bool policy_query_could_name(const char *piece, size_t size, const char *name)
@@ -80,24 +100,28 @@ bool policy_query_could_name(const char *piece, size_t size, const char *name)
     for (size_t at = 0; at <= size;) {
         const char *end = memchr(piece + at, ';', size - at) ?: piece + size;
         const char *equals = memchr(piece + at, '=', (size_t)(end - piece) - at);
-        if (is_name(piece + at, (size_t)((equals ?: end) - piece) - at, name, strcasecmp))
+        if (could_be_name(piece + at, (size_t)((equals ?: end) - piece) - at, name))
             return true;
         at = (size_t)(end - piece) + 1;
     }
     return false;
 }
 
-static bool value_holds(const struct policy_text *wanted, const char *text, size_t size,
-                        enum reading reading)
+/*
+ * What was written is compared. A piece of a glob may so be found across the end of an escape
+ * ("*20" in "x%20"), which no server reads.
+ */
+static bool text_holds(const struct policy_text *wanted, const char *text, size_t size,
+                       enum reading reading)
 {
     char decoded[VALUE_MAX_BYTES];
     size_t used = 0;
-    if (policy_text_matches(wanted, text, size))
-        return true;
-    if (reading == STRICT)
-        return false;
+    bool holds = policy_text_matches(wanted, text, size);
+    bool is_for_decoded = wanted->kind == POLICY_TEXT_GLOB && !strpbrk(wanted->text, "%+");
+    if (reading == STRICT ? !holds || !is_for_decoded : holds)
+        return holds;
     if (size > sizeof(decoded))
-        return true;
+        return reading == LOOSE;
     for (size_t at = 0; at < size;)
         decoded[used++] = decode_byte(text, size, &at);
     return policy_text_matches(wanted, decoded, used);
@@ -112,9 +136,9 @@ static void see_parameters(const struct policy_named_text *wanted, const char *q
         const char *equals = memchr(query, '=', (size_t)(end - query));
         const char *value = equals ? equals + 1 : end;
         size_t name_size = (size_t)((equals ? equals : end) - query);
-        if (is_name(query, name_size, wanted->name, strcasecmp))
-            see(seen, is_name(query, name_size, wanted->name, strcmp),
-                value_holds(&wanted->value, value, (size_t)(end - value), reading));
+        if (could_be_name(query, name_size, wanted->name))
+            see(seen, is_name(query, name_size, wanted->name),
+                text_holds(&wanted->value, value, (size_t)(end - value), reading));
     }
 }
 
@@ -148,13 +172,18 @@ static bool has_header(const struct policy_named_text *wanted, const struct poli
     return holds(&seen, reading);
 }
 
+bool policy_path_matches(const struct policy_text *wanted, const char *path)
+{
+    return policy_path_is_plain(path) && text_holds(wanted, path, strlen(path), STRICT);
+}
+
 static bool has_path(const struct policy_http *http, const char *path, enum reading reading)
 {
     if (!http->has_path)
         return true;
-    if (!policy_path_is_plain(path))
-        return reading == LOOSE;
-    return policy_text_matches(&http->path, path, strlen(path));
+    if (reading == STRICT)
+        return policy_path_matches(&http->path, path);
+    return !policy_path_is_plain(path) || text_holds(&http->path, path, strlen(path), LOOSE);
 }
 
 static bool matches(const struct policy_http *http, const struct policy_request *request,

@@ -22,10 +22,8 @@ static bool has_method(const struct policy_secret *p, const char *method)
 
 static bool has_path(const struct policy_secret *p, const char *path)
 {
-    if (p->path_count > 0 && !policy_path_is_plain(path))
-        return false;
     for (size_t i = 0; i < p->path_count; i++)
-        if (policy_text_matches(&p->paths[i], path, strlen(path)))
+        if (policy_path_matches(&p->paths[i], path))
             return true;
     return p->path_count == 0;
 }
