@@ -105,7 +105,10 @@ static bool has_failed(struct exec_watch *w)
         return false;
     if (s.blocked & SIGMASK(SIGNAL_KICK))
         return deaf_has_failed(w, s.cpu_ns);
-    return !(s.pending & SIGMASK(SIGNAL_KICK));
+    if (s.pending & SIGMASK(SIGNAL_KICK))
+        return false;
+    /* The host reads a line field by field: its exec may have come to its end in the middle. */
+    return see(name, &s) == 0 && s.caught != 0;
 }
 
 static void on_look(struct timer *timer)

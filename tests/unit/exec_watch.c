@@ -31,6 +31,7 @@ static struct {
 } stat_of;
 static int64_t clock_ns;
 static int kicks, cancelled;
+static bool executes; /* while the next line of /proc is read: its handlers are read before */
 static bool is_armed;
 
 static ssize_t read_proc(const char *name, char *buffer, size_t size)
@@ -41,11 +42,14 @@ static ssize_t read_proc(const char *name, char *buffer, size_t size)
         return snprintf(buffer, size, "%s", in_syscall);
     if (strcmp(name, "70/task/71/stat") && strcmp(name, "71/stat"))
         return -ENOENT;
+    unsigned long caught = stat_of.caught;
+    if (executes)
+        stat_of.pending = stat_of.caught = 0;
     return snprintf(buffer, size,
                     "71 (a) R (x) R 1 70 70 0 -1 4194304 0 0 0 0 %u %u 0 0 20 0 2 0 100 4096 5 "
                     "18446744073709551615 1 2 3 0 0 %lu %lu 0 %lu 0 0 0 17 0 0 0\n",
                     stat_of.user_ticks, stat_of.system_ticks, stat_of.pending, stat_of.blocked,
-                    stat_of.caught);
+                    caught);
 }
 
 static int signal_thread(pid_t host_pid, pid_t host_tid, int sig)
@@ -148,6 +152,16 @@ TEST(who_took_the_kick_has_failed)
     EXPECT_EQ(cancelled, 0);
     look(1);
     EXPECT_EQ(cancelled, 1);
+}
+
+TEST(who_executes_while_it_is_looked_at_has_not_failed)
+{
+    begin("running\n");
+    stat_of.pending = KICK;
+    look(2);
+    executes = true;
+    look(LOOKS);
+    EXPECT_EQ(cancelled, 0);
 }
 
 TEST(who_has_no_handlers_any_more_has_executed)
