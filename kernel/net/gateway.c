@@ -78,7 +78,7 @@ static bool try_send(const struct gateway_message *m, size_t size)
     do
         n = send(watch.fd.n, m, size, MSG_DONTWAIT | MSG_NOSIGNAL);
     while (n < 0 && errno == EINTR);
-    return n >= 0 || (errno != EAGAIN && errno != ENOBUFS);
+    return n >= 0 || (errno != EAGAIN && errno != ENOBUFS && errno != ENOMEM);
 }
 
 static void send_kept(void)

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * The gateway does not read, and the kernel process has no memory left: whoever ends a connection
- * then is not called back while it is at that. meson.build puts this malloc in the place of libc's.
+ * then is not called back while it is at that. Or the host has none for a packet. meson.build puts
+ * this malloc and this send in the place of libc's.
  */
 #include "kernel/core/kernel.h"
 #include "kernel/net/outbound.h"
@@ -10,7 +11,7 @@
 
 #include <stdarg.h>
 
-static bool has_memory = true;
+static bool has_memory = true, host_has_memory = true;
 static int gateway_end = -1;
 static unsigned cut_count, done_count;
 static int done_error;
@@ -68,6 +69,17 @@ void *__wrap_malloc(size_t size)
     return has_memory ? __real_malloc(size) : NULL;
 }
 
+ssize_t __real_send(int fd, const void *data, size_t size, int flags);
+ssize_t __wrap_send(int fd, const void *data, size_t size, int flags);
+
+ssize_t __wrap_send(int fd, const void *data, size_t size, int flags)
+{
+    if (host_has_memory)
+        return __real_send(fd, data, size, flags);
+    errno = ENOMEM;
+    return -1;
+}
+
 /* The kernel has number 8 for it, which may be somebody's here. */
 #undef GATEWAY_KERNEL_FD
 #define GATEWAY_KERNEL_FD 900
@@ -121,4 +133,20 @@ TEST(nobody_is_called_back_by_what_it_ends)
     while ((n = recv(gateway_end, &m, sizeof(m), MSG_DONTWAIT)) > 0)
         ;
     EXPECT_EQ(n, 0);
+}
+
+/* Nobody would ever answer what was not sent. */
+TEST(what_the_host_has_no_memory_for_is_sent_later)
+{
+    struct gateway_message m;
+    struct gateway_request r = {.done = on_done};
+    start();
+    host_has_memory = false;
+    ASSERT_EQ(gateway_resolve(&r, IPPROTO_UDP, (const uint8_t *)"?", 1, NULL), 0);
+    EXPECT_TRUE(watch.events & EPOLLOUT);
+    host_has_memory = true;
+    watch.ready(&watch, EPOLLOUT);
+    EXPECT_GT(recv(gateway_end, &m, sizeof(m), MSG_DONTWAIT), 0);
+    EXPECT_EQ(m.packet.id, r.id);
+    EXPECT_EQ(watch.events, (uint32_t)EPOLLIN);
 }
