@@ -13,7 +13,7 @@
  * written through calls; what page faults add counts against the sandbox's limit, whoever enforces
  * that (core/held.h, or a cgroup).
  *
- * host calls: fallocate fcntl fstat ftruncate lseek memfd_create newfstatat pwrite64
+ * host calls: fcntl fstat ftruncate lseek memfd_create newfstatat pwrite64
  */
 #include "kernel/core/held.h"
 #include "kernel/core/kernel.h"
@@ -206,8 +206,9 @@ static int memfd_fallocate(struct file *f, int mode, off_t offset, off_t size)
         return -EOPNOTSUPP;
     if (!(mode & FALLOC_FL_PUNCH_HOLE) && !may_grow((uint64_t)size))
         return -ENOSPC;
-    if (fallocate(m->file.n, mode, offset, size) < 0)
-        return -errno;
+    int r = store_allocate(m->file.n, mode, offset, size);
+    if (r < 0)
+        return r;
     recharge(f->inode);
     inode_touch_modified(f->inode);
     return 0;

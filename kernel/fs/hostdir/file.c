@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-/* host calls: close fallocate fstat lseek newfstatat pread64 pwritev2 sync_file_range */
+/* host calls: close fstat lseek newfstatat pread64 pwritev2 sync_file_range */
 #include "kernel/fs/hostdir/hostdir.h"
 #include "kernel/fs/layer/content.h"
+#include "kernel/fs/layer/store.h"
 
 #include <fcntl.h>
 #include <limits.h>
@@ -118,7 +119,7 @@ static int file_fsync(struct file *f)
 
 static int file_fallocate(struct file *f, int mode, off_t offset, off_t size)
 {
-    return fallocate(hostfile_of(f)->fd, mode, offset, size) < 0 ? -errno : 0;
+    return store_allocate(hostfile_of(f)->fd, mode, offset, size);
 }
 
 static int file_map(struct file *f, bool shared_writable, struct hostfd *ret)

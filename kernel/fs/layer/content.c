@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* host calls: close copy_file_range fallocate fstat ftruncate lseek newfstatat pread64 pwrite64 */
+/* host calls: close copy_file_range fstat ftruncate lseek newfstatat pread64 pwrite64 */
 #include "kernel/fs/layer/content.h"
 
 #include "kernel/core/limits.h"
@@ -451,7 +451,7 @@ static int punch_hole(struct content *c, off_t from, off_t to)
     if (fd < 0)
         return fd;
     int mode = FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE;
-    return fallocate(fd, mode, from, to - from) < 0 ? -errno : 0;
+    return store_allocate(fd, mode, from, to - from);
 }
 
 /* The new size that an allocation up to `end` gives the file. */

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-/* host calls: linkat openat unlinkat */
+/* host calls: fallocate linkat openat rt_sigprocmask unlinkat */
 #include "kernel/fs/layer/store.h"
 
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 
 #define NUMBER_TEXT 24
@@ -78,4 +79,14 @@ int store_reopen_read_only(int fd)
     int dir = self_fd(fd, link, sizeof(link));
     int reader = openat(dir, link, O_RDONLY | O_CLOEXEC);
     return reader < 0 ? -errno : reader;
+}
+
+int store_allocate(int fd, int mode, off_t offset, off_t size)
+{
+    sigset_t all, before;
+    sigfillset(&all);
+    sigprocmask(SIG_BLOCK, &all, &before);
+    int r = fallocate(fd, mode, offset, size) < 0 ? -errno : 0;
+    sigprocmask(SIG_SETMASK, &before, NULL);
+    return r;
 }

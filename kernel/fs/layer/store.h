@@ -21,4 +21,10 @@ int store_open(uint64_t number, int flags);
 void store_unlink(uint64_t number);
 /* A read-only descriptor of what fd is open on. */
 int store_reopen_read_only(int fd);
+/*
+ * fallocate(2) of any file of the host: 0 or -errno. Signals wait until it is over: the tmpfs of
+ * older hosts gives up at any (EINTR) and takes back all that it did, so that the ticker of
+ * host/linux.c would let no large request ever end.
+ */
+int store_allocate(int fd, int mode, off_t offset, off_t size);
 uint64_t store_next_number(void);
