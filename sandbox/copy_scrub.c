@@ -96,7 +96,7 @@ static int take_named(struct copy_scrub *c, const struct copy_record *r, const c
     if (r->text_size > sizeof(copy))
         return -EPROTO;
     memcpy(copy, text, r->text_size);
-    int error = scrubber_replace_in_place(c->scrubber, copy, r->text_size);
+    int error = scrubber_replace_name(c->scrubber, copy, r->text_size);
     return error < 0 ? error : append(c, r, copy);
 }
 

@@ -6,6 +6,7 @@
 void files_init(struct files *f)
 {
     *f = (struct files){.listener.fd = -1};
+    files_search_init(&f->search);
     for (size_t i = 0; i < FILES_NEWCOMERS_MAX; i++)
         f->newcomers[i] = -1;
 }
@@ -13,7 +14,9 @@ void files_init(struct files *f)
 int files_open(struct files *f, const struct registry *r, struct sandbox *s,
                struct sandbox_error *e)
 {
-    int fd = socket_file_listen_as(r, SOCKET_FILE_FILES, FILES_CLIENTS_MAX);
+    int fd = f->scrubber ? files_search_open(&f->search, s, f->scrubber) : 0;
+    if (fd == 0)
+        fd = socket_file_listen_as(r, SOCKET_FILE_FILES, FILES_CLIENTS_MAX);
     if (fd < 0)
         return sandbox_error_set(e, fd, "%s/sandboxes/%s: socket: %s; make room there", r->path,
                                  r->name, strerror(-fd));
@@ -45,8 +48,12 @@ static void hear(struct files *f, size_t i)
     ssize_t n = socket_file_receive(f->newcomers[i], &hello, sizeof(hello), &memory);
     if (n == -EAGAIN)
         return;
-    if (n == sizeof(hello) && hello.version == FILES_VERSION && memory >= 0)
-        hand_over(f, f->newcomers[i], memory);
+    if (n == sizeof(hello) && hello.version == FILES_VERSION && memory >= 0) {
+        if (f->scrubber)
+            files_search_admit(&f->search, TAKE_FD(f->newcomers[i]), TAKE_FD(memory));
+        else
+            hand_over(f, f->newcomers[i], memory);
+    }
     forget(f, i);
 }
 
@@ -68,15 +75,18 @@ static void admit(struct files *f)
 void files_fill_poll(struct files *f, struct pollfd p[FILES_POLL_MAX])
 {
     listener_fill_poll(&f->listener, &p[0]);
+    p[1] = (struct pollfd){.fd = f->search.epoll, .events = POLLIN};
     for (size_t i = 0; i < FILES_NEWCOMERS_MAX; i++)
-        p[1 + i] = (struct pollfd){.fd = f->newcomers[i], .events = POLLIN};
+        p[2 + i] = (struct pollfd){.fd = f->newcomers[i], .events = POLLIN};
 }
 
 void files_step(struct files *f, const struct pollfd p[FILES_POLL_MAX])
 {
     for (size_t i = FILES_NEWCOMERS_MAX; i-- > 0;)
-        if (p[1 + i].revents && p[1 + i].fd == f->newcomers[i])
+        if (p[2 + i].revents && p[2 + i].fd == f->newcomers[i])
             hear(f, i);
+    if (p[1].revents)
+        files_search_step(&f->search);
     if (p[0].revents)
         admit(f);
 }
@@ -86,4 +96,5 @@ void files_close(struct files *f)
     while (f->newcomers[0] >= 0)
         forget(f, 0);
     listener_close(&f->listener);
+    files_search_close(&f->search);
 }

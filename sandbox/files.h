@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * Who works with a sandbox's files, as far as its starter goes: it looks who connects, and hands
- * the connection to the kernel (lib/base/files.h). It sees none of what is asked then.
+ * the connection to the kernel (lib/base/files.h). It sees none of what is asked then; but where
+ * the sandbox has secrets it stays between the two (files_search.h).
  *
  * Who comes is of the same user, as the host says. Nobody is waited for: of more than
  * FILES_NEWCOMERS_MAX who have not said their hello, the one that came first is dropped.
@@ -9,6 +10,7 @@
 #pragma once
 
 #include "lib/base/files.h"
+#include "sandbox/files_search.h"
 #include "sandbox/listener.h"
 #include "sandbox/registry.h"
 #include "sandbox/start.h"
@@ -18,11 +20,13 @@
 /* As many as the kernel serves: the server's come all at once, and each says its hello a little
  * later. */
 #define FILES_NEWCOMERS_MAX FILES_CLIENTS_MAX
-#define FILES_POLL_MAX      (1 + FILES_NEWCOMERS_MAX)
+#define FILES_POLL_MAX      (2 + FILES_NEWCOMERS_MAX)
 
 struct files {
     struct listener listener;
     struct sandbox *sandbox;
+    struct scrubber *scrubber; /* borrowed; NULL: there are no secrets. Set before files_open() */
+    struct files_search search;
     int newcomers[FILES_NEWCOMERS_MAX]; /* those that came first, first; -1: none */
 };
 

@@ -317,6 +317,17 @@ static void answer_published(struct ports *p, struct port_asked *a, int error)
         set_deaf(p, false);
 }
 
+/* A copy of a list with no secret's value in the name of a program; NULL without memory. */
+static const char *scrub_list(struct scrubber *s, const char *text, size_t size)
+{
+    static struct ports_listener listed[PORTS_LISTED_MAX];
+    memcpy(listed, text, size);
+    for (size_t i = 0; i < size / sizeof(listed[0]); i++)
+        if (scrubber_replace_in_place(s, listed[i].program, sizeof(listed[i].program)) < 0)
+            return NULL;
+    return (const char *)listed;
+}
+
 /* The kernel process may have been taken over: its records are read by who asked, as a stranger's.
  */
 void ports_take(struct ports *p, const struct control_packet *packet, const char *text)
@@ -339,7 +350,9 @@ void ports_take(struct ports *p, const struct control_packet *packet, const char
         .text_size = is_list ? (uint32_t)MIN(packet->text_size, PORT_TEXT_MAX_BYTES) : 0,
     };
     forget(p, a);
-    if (!answer(c, &head, text) || watch(p, &c->source, true) < 0)
+    if (p->scrubber && head.text_size)
+        text = scrub_list(p->scrubber, text, head.text_size);
+    if (!text || !answer(c, &head, text) || watch(p, &c->source, true) < 0)
         drop(p, c);
 }
 

@@ -15,6 +15,7 @@
 #include "sandbox/port_forward.h"
 #include "sandbox/port_messages.h"
 #include "sandbox/registry.h"
+#include "sandbox/scrubber.h"
 #include "sandbox/start.h"
 
 struct ports;
@@ -34,8 +35,9 @@ struct ports {
     int epoll; /* -1 */
     struct port_source listener;
     struct sandbox *sandbox;
-    struct list clients; /* struct port_client */
-    struct list asked;   /* struct port_asked, of all clients, and of the published ports */
+    struct scrubber *scrubber; /* borrowed; NULL: there are no secrets */
+    struct list clients;       /* struct port_client */
+    struct list asked;         /* struct port_asked, of all clients, and of the published ports */
     size_t client_count, own_asked;
     int32_t last_number, last_client;
     struct port_publisher publishers[PORT_PUBLISHED_MAX];

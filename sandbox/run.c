@@ -686,8 +686,10 @@ static int start(struct run *r, struct sandbox_error *e)
     r->copies.scrubber = r->scrubber;
     if (error == 0)
         error = copies_open(&r->copies, &r->place.registry, r->sandbox, e);
+    r->files.scrubber = r->scrubber;
     if (error == 0)
         error = files_open(&r->files, &r->place.registry, r->sandbox, e);
+    r->ports.scrubber = r->scrubber;
     if (error == 0)
         error = ports_open(&r->ports, &r->place.registry, r->sandbox, e);
     if (error == 0) {

@@ -244,12 +244,13 @@ static int replace(struct scrub_stream *stream, struct scrubber *s, const char *
 int scrubber_replace_in_place(struct scrubber *s, char *text, size_t size)
 {
     struct scrub_stream stream;
+    if (size == 0)
+        return 0;
     scrub_stream_begin_file(&stream, s);
     int r = replace(&stream, s, text, size);
     if (r < 0 || s->text.size != size)
         return -ENOMEM;
-    if (size)
-        memcpy(text, s->text.data, size);
+    memcpy(text, s->text.data, size);
     return 0;
 }
 
@@ -262,4 +263,42 @@ const char *scrubber_replace(struct scrubber *s, const char *text, size_t *size)
     int r = replace(&stream, s, text, *size);
     *size = r == 0 ? s->text.size : 0;
     return *size ? s->text.data : "";
+}
+
+/* What was replaced in a name makes no other name of it. */
+static void keep_components(const char *before, char *name, size_t size)
+{
+    for (size_t i = 0; i < size; i++)
+        if ((before[i] == '/') != (name[i] == '/'))
+            name[i] = before[i] == '/' ? '/' : FINDER_FILLER[0];
+    for (size_t from = 0, to; from < size; from = to + 1) {
+        const char *end = memchr(name + from, '/', size - from);
+        to = end ? (size_t)(end - name) : size;
+        bool is_dots = to - from <= 2 && !memcmp(name + from, "..", to - from);
+        if (is_dots && memcmp(name + from, before + from, to - from) != 0)
+            name[from] = FINDER_FILLER[0];
+    }
+}
+
+int scrubber_replace_name(struct scrubber *s, char *name, size_t size)
+{
+    char before[SCRUB_NAME_MAX_BYTES];
+    if (size > sizeof(before))
+        return -ENOMEM;
+    memcpy(before, name, size);
+    int r = scrubber_replace_in_place(s, name, size);
+    if (r == 0)
+        keep_components(before, name, size);
+    explicit_bzero(before, size);
+    return r;
+}
+
+size_t scrubber_reach(const struct scrubber *s)
+{
+    size_t reach = 0;
+    for (size_t i = 0; i < s->count; i++) {
+        size_t longest = secrets_scrub_longest(s->generations[i]);
+        reach += longest ? longest - 1 : 0;
+    }
+    return reach;
 }

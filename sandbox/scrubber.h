@@ -19,6 +19,7 @@
 #include "sandbox/spec.h"
 
 #define SCRUB_EARLY_BYTES     3
+#define SCRUB_NAME_MAX_BYTES  8192
 #define SCRUB_GENERATIONS_MAX 4 /* of values: those that are in force, and replaced ones */
 
 struct scrubber;
@@ -68,3 +69,15 @@ const char *scrubber_replace(struct scrubber *s, const char *text, size_t *size)
 
 /* Likewise, in its place: text keeps its size. 0 or -ENOMEM; text is not to be used then. */
 int scrubber_replace_in_place(struct scrubber *s, char *text, size_t size);
+
+/*
+ * Likewise for the name of a file or a path of at most SCRUB_NAME_MAX_BYTES, which stays one: it
+ * keeps its slashes and gets no others, and no component becomes "." or "..".
+ */
+int scrubber_replace_name(struct scrubber *s, char *name, size_t size);
+
+/*
+ * How many bytes before and behind a part of a file have a say in what becomes of it: read so many
+ * more at both ends, no value that touches it is missed. Changes with scrubber_renew().
+ */
+size_t scrubber_reach(const struct scrubber *s);

@@ -6,10 +6,11 @@
  * Who asks connects to a socket of type SOCK_SEQPACKET in the registry's private folder, and says a
  * files_hello with a descriptor: a memory file of FILES_MEMORY_MIN_BYTES to FILES_MEMORY_MAX_BYTES.
  * The starter looks who it is, and hands both to the kernel (CONTROL_FILES): from then on the two
- * talk without it, and a closed socket ends what is under way. Each question is answered with one
- * packet, and who asks has never more than one under way: so nothing is sent that nobody waits for,
- * and whoever is slow waits alone. The bytes of files pass through the memory file, from its start:
- * it is read and written with pread(2) and pwrite(2) only, which never wait.
+ * talk without it, and a closed socket ends what is under way. Of a sandbox with secrets the
+ * starter stays in between, and speaks so to both (sandbox/files_search.h). Each question is
+ * answered with one packet, and who asks has never more than one under way: so nothing is sent that
+ * nobody waits for, and whoever is slow waits alone. The bytes of files pass through the memory
+ * file, from its start: it is read and written with pread(2) and pwrite(2) only, which never wait.
  *
  * A connection does one thing at a time, many one after another: an OPEN, a LIST or a WATCH ends
  * what was before it, and what was written but not committed is gone then.

@@ -33,6 +33,7 @@ struct needle {
 struct finder {
     size_t memory_bytes;
     uint32_t node_count, needle_count;
+    uint32_t longest; /* needle, bytes */
     struct node *nodes;
     struct needle *needles;
     unsigned char *bytes;
@@ -215,6 +216,7 @@ static struct finder *allocate(const struct plan *plan, size_t count, size_t tot
                                         .size = (uint32_t)given->bytes.size};
         memcpy(f->bytes + offset, given->bytes.data, given->bytes.size);
         offset += (uint32_t)given->bytes.size;
+        f->longest = MAX(f->longest, f->needles[i].size);
     }
     return f;
 }
@@ -380,6 +382,11 @@ static int take_byte(struct finder_stream *s, unsigned char byte, struct buf *ou
         s->node = f->nodes[s->node].fail;
     unsigned depth = f->nodes[s->node].depth;
     return out && depth <= before->depth ? put(s, &w, s->taken - depth, out) : 0;
+}
+
+size_t finder_longest(const struct finder *f)
+{
+    return f->longest;
 }
 
 int finder_take(struct finder_stream *s, const void *data, size_t size, struct buf *out)

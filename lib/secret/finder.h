@@ -51,6 +51,9 @@ int finder_new(const struct finder_needle *needles, size_t count, struct finder 
 /* f may be NULL. */
 void finder_free(struct finder *f);
 
+/* How many bytes its longest needle has; 0: there are none. */
+size_t finder_longest(const struct finder *f);
+
 #define FINDER_PLACES_MAX 8
 
 struct finder_stream {

@@ -127,6 +127,11 @@ int secrets_scrub_end(struct secrets_scrub *c, struct buf *out)
     return c->stream.finder ? finder_end(&c->stream, out) : 0;
 }
 
+size_t secrets_scrub_longest(const struct secrets *s)
+{
+    return finder_longest(s->scrub);
+}
+
 int secrets_scrub_text(struct secrets_exchange *x, const char *text, struct buf *out)
 {
     struct secrets_scrub c;

@@ -201,5 +201,8 @@ void secrets_scrub_begin(struct secrets_scrub *c, struct secrets_exchange *x);
 int secrets_scrub_take(struct secrets_scrub *c, const void *data, size_t size, struct buf *out);
 int secrets_scrub_end(struct secrets_scrub *c, struct buf *out);
 
+/* How many bytes the longest thing has that is searched for. */
+size_t secrets_scrub_longest(const struct secrets *s);
+
 /* Of one text at once, as a field's value. 1: out has it; 0: there is nothing, out is untouched. */
 int secrets_scrub_text(struct secrets_exchange *x, const char *text, struct buf *out);

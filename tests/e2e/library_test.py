@@ -660,6 +660,22 @@ class Files(Api):
         self.refused(errno.ENOENT, r"\A/tmp/a: No such file", "files_stat", f, b"/tmp/a", c.byref(st))
         self.assertEqual(self.run_in(name, "ls", "/tmp")[0], b"")
 
+    def test_of_a_sandbox_with_a_secret(self):
+        value = b"ghp_aB3dE5gH7jK9mN1pQ3sT5vW7yZ9bC1dE3fG5"
+        os.environ["LIBRARY_TEST"] = value.decode()
+        self.addCleanup(os.environ.pop, "LIBRARY_TEST")
+        name = self.create(("allow", "a.example"), ("secret", "KEY=env:LIBRARY_TEST@a.example"))
+        placeholder = self.run_in(name, "printenv", "KEY")[0].strip()
+        f = self.open(name)
+        data = b"." * ((1 << 20) - 20) + value + b"," * (1 << 20) + value
+        self.write(f, b"/tmp/d/" + value, data)
+        self.assertEqual(self.run_in(name, "sh", "-c", "grep -o 3dE5gH7jK9mN1p /tmp/d/* | wc -l")[0], b"2\n")
+        self.assertTrue(self.read(f, b"/tmp/d/" + value) == data.replace(value, placeholder))
+        part = c.create_string_buffer(100)
+        self.assertEqual(self.call("files_read", f, part, c.c_size_t(5), c.c_int64((1 << 20) - 18)), 5)
+        self.assertEqual(part.raw[:5], placeholder[2:7])
+        self.assertEqual(self.list(f, b"/tmp/d", 1), [(b"/tmp/d/" + placeholder, len(data))])
+
     def test_rights_of_the_user(self):
         name = self.create()
         f, root = self.open(name), self.open(name, b"root")

@@ -9,6 +9,7 @@ import sys
 
 sys.dont_write_bytecode = True
 from cases import GLOVEBOX, LIMIT, Tty, main, run  # noqa: E402
+from port_client import Asker  # noqa: E402
 
 VALUE = "ghp_aB3dE5gH7jK9mN1pQ3sT5vW7yZ9bC1dE3fG5"
 SECRET = ("--allow", "a.example", "--secret", "KEY=env:S@a.example")
@@ -128,6 +129,21 @@ class Scrub(Tty):
         self.expect(done, err=b"")
         self.assertNotIn(VALUE.encode(), done.stdout)
         self.assertEqual(done.stdout.count(placeholder.encode()), 9000 + 4)
+
+    def test_names_of_listening_programs(self):
+        name, value = f"scrub-ports-{os.getpid()}", "word1234"
+        process = self.start(*SECRET, "--name", name, "--", "python3", "-c", "import os, socket\n"
+                             "open('/proc/self/comm', 'w').write('x' + input())\n"
+                             "s = socket.create_server(('127.0.0.1', 8000))\nprint(os.environ['KEY'], flush=True)\ninput()",
+                             env={**os.environ, "S": value})
+        process.stdin.write(value.encode() + b"\n")
+        process.stdin.flush()
+        placeholder = process.stdout.readline().decode().strip()
+        asker = Asker(name)
+        self.addCleanup(asker.close)
+        [listener] = asker.listeners()
+        self.assertNotIn(value, str(listener.program))
+        self.assertIn("x" + placeholder[:len(value)], str(listener.program))
 
     def test_a_prompt_is_not_kept_back(self):
         process = self.start(*SECRET, "--", "python3", "-c", "print(input('> g'))", env=self.env)
