@@ -650,6 +650,26 @@ size_t process_count_tasks(void)
     return total > 0 ? total - 1 : 0;
 }
 
+size_t process_count_tasks_of(uid_t uid)
+{
+    size_t count = 0;
+    const struct process *p;
+    const struct thread *t;
+    list_for_each(p, &process_all, all_link)
+    {
+        const struct cred *last = process_cred(p);
+        if (p == process_init)
+            continue;
+        count += list_is_empty(&p->threads) && last && last->uid == uid;
+        list_for_each(t, &p->threads, process_link)
+        {
+            count += t->cred->uid == uid;
+        }
+        count += p->embryo && p->embryo->cred->uid == uid;
+    }
+    return count;
+}
+
 int thread_walk_base(struct thread *t, int dirfd, struct walk_base *ret)
 {
     *ret = (struct walk_base){.root = t->fs->root, .base = t->fs->cwd, .cred = t->cred};

@@ -199,6 +199,9 @@ extern size_t process_ending; /* processes whose end is known and that the host 
  */
 size_t process_count_tasks(void);
 
+/* Likewise, of that real user id. Looks at each. */
+size_t process_count_tasks_of(uid_t uid);
+
 /* By sandbox pid or tid; NULL. thread_find_host: by the host's tid. */
 struct process *process_find(pid_t pid);
 struct thread *thread_find(pid_t tid);

@@ -33,13 +33,21 @@ static long check_flags(uint64_t flags)
     return 0;
 }
 
+/* RLIMIT_NPROC is of all tasks of a real user, and of root there may be as many as he likes:
+ * getrlimit(2). They are counted only when there are so many of all. */
+static bool is_below_own_limit(const struct thread *t, size_t total)
+{
+    uint64_t limit = process_limit(t->process, RLIMIT_NPROC);
+    return total < limit || t->cred->uid == 0 || cred_has_cap(t->cred, CAP_SYS_RESOURCE) ||
+           cred_has_cap(t->cred, CAP_SYS_ADMIN) || process_count_tasks_of(t->cred->uid) < limit;
+}
+
 /* The init makes the programs that are asked for from outside. */
 static bool may_add_task(const struct thread *t)
 {
     size_t total = process_count_tasks();
     return total < kernel.config.thread_count &&
-           (t->process == process_init || total < process_limit(t->process, RLIMIT_NPROC) ||
-            cred_has_cap(t->cred, CAP_SYS_RESOURCE));
+           (t->process == process_init || is_below_own_limit(t, total));
 }
 
 static long clone_thread(struct call *c, uint64_t flags)

@@ -4,6 +4,7 @@
 
 #include <fcntl.h>
 #include <linux/capability.h>
+#include <pthread.h>
 #include <signal.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
@@ -216,6 +217,90 @@ TEST(processes_stop_at_the_limit)
     EXPECT_LT(made, 4);
     signal(SIGTERM, SIG_IGN);
     kill(0, SIGTERM);
+}
+
+#define OTHER_UID 54321 /* nobody has processes of that */
+
+/* A process of another user, who may have so many; root has some all the while. */
+#define BECOME_OTHER(count)                                       \
+    do {                                                          \
+        struct rlimit most = {count, count};                      \
+        if (geteuid() != 0)                                       \
+            SKIP("only root becomes somebody else");              \
+        ASSERT_EQ(setresgid(OTHER_UID, OTHER_UID, OTHER_UID), 0); \
+        ASSERT_EQ(setrlimit(RLIMIT_NPROC, &most), 0);             \
+        ASSERT_EQ(setresuid(OTHER_UID, OTHER_UID, OTHER_UID), 0); \
+    } while (0)
+
+TEST(processes_of_others_do_not_count)
+{
+    pid_t made[3];
+    BECOME_OTHER(3);
+    for (int i = 0; i < 3; i++) {
+        made[i] = fork();
+        if (made[i] == 0)
+            for (;;)
+                pause();
+    }
+    EXPECT_GT(made[0], 0);
+    EXPECT_GT(made[1], 0);
+    EXPECT_EQ(made[2], -1);
+    EXPECT_EQ(errno, EAGAIN);
+    for (int i = 0; i < 2; i++) {
+        kill(made[i], SIGKILL);
+        EXPECT_EQ(waitpid(made[i], NULL, 0), made[i]);
+    }
+}
+
+TEST(a_zombie_counts_until_it_was_waited_for)
+{
+    siginfo_t info;
+    BECOME_OTHER(2);
+    pid_t pid = fork();
+    if (pid == 0)
+        _exit(0);
+    ASSERT_GT(pid, 0);
+    ASSERT_EQ(waitid(P_PID, (id_t)pid, &info, WEXITED | WNOWAIT), 0);
+    EXPECT_ERRNO(fork(), EAGAIN);
+    EXPECT_EQ(waitpid(pid, NULL, 0), pid);
+    pid = fork();
+    if (pid == 0)
+        _exit(0);
+    EXPECT_GT(pid, 0);
+    EXPECT_EQ(waitpid(pid, NULL, 0), pid);
+}
+
+static void *sleep_for_ever(void *unused)
+{
+    for (;;)
+        pause();
+    return unused;
+}
+
+TEST(threads_count_as_processes)
+{
+    pthread_t thread;
+    BECOME_OTHER(3);
+    EXPECT_EQ(pthread_create(&thread, NULL, sleep_for_ever, NULL), 0);
+    EXPECT_EQ(pthread_create(&thread, NULL, sleep_for_ever, NULL), 0);
+    EXPECT_EQ(pthread_create(&thread, NULL, sleep_for_ever, NULL), EAGAIN);
+}
+
+TEST(of_root_there_may_be_as_many_as_he_likes)
+{
+    const struct rlimit none = {0, 0};
+    if (geteuid() != 0)
+        SKIP("root's");
+    ASSERT_EQ(setrlimit(RLIMIT_NPROC, &none), 0);
+    for (int i = 0; i < 2; i++) {
+        pid_t pid = fork();
+        if (pid == 0)
+            _exit(0);
+        EXPECT_GT(pid, 0);
+        EXPECT_EQ(waitpid(pid, NULL, 0), pid);
+        /* The real user counts, whatever it may do. */
+        ASSERT_EQ(setresuid(0, OTHER_UID, OTHER_UID), 0);
+    }
 }
 
 static volatile sig_atomic_t ran;
