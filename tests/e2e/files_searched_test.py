@@ -6,11 +6,12 @@ import errno
 import os
 import socket
 import struct
+import subprocess
 import sys
 import urllib.parse
 
 sys.dont_write_bytecode = True
-from cases import LIMIT, main  # noqa: E402
+from cases import GLOVEBOX, LIMIT, main  # noqa: E402
 import files_client as files  # noqa: E402
 import files_test  # noqa: E402
 from files_client import AND_COMMIT, CREATED, PARENTS, READ, READ_OPEN, WITH_DATA  # noqa: E402
@@ -136,6 +137,24 @@ os.setxattr(name, 'user.e2b.word', {VALUE.encode()!r})
         c.watch("/tmp/d", recursive=True)
         self.touch(f"/tmp/d/{VALUE}")
         self.assertIn((CREATED, self.placeholder.decode()), c.events_until((CREATED, self.placeholder.decode())))
+
+    def test_a_new_value(self):
+        """Is searched for over connections that are there already, and the old one still is; however long the new one is."""
+        c = self.sandbox()
+        later = "glpat-" + "0123456789abcdef" * 500
+        content = b"<" + later.encode() + b"|" + VALUE.encode() + b">"
+        c.write("/tmp/d/f", content)
+        self.assertIn(later.encode(), c.read("/tmp/d/f"))
+        done = subprocess.run([GLOVEBOX, "policy", "secret", self.name, "KEY=env:NEXT"], env={**os.environ, "NEXT": later},
+                              capture_output=True, timeout=LIMIT, check=False)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        text = c.read("/tmp/d/f")
+        self.assertEqual(len(text), len(content))
+        self.assertTrue(text.startswith(b"<" + self.placeholder))
+        self.assertTrue(text.endswith(b"|" + self.placeholder + b">"))
+        self.assertNotIn(b"0123456789abcdef", text)
+        for offset in (1, 500, 4000, len(later) - 100):
+            self.assertEqual(self.read(c, offset, 100), text[offset:offset + 100])
 
     def test_what_goes_in_is_as_it_is(self):
         c = self.sandbox()
