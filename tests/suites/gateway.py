@@ -40,8 +40,8 @@ def run_unit(program, path, tests):
 
 
 def plan():
-    """(function, arguments, tests), the end-to-end ones first."""
-    for program in e2e_programs("internet"):
+    """(function, arguments, tests): the end-to-end ones first, and of them those with many cases, so that none is alone at the end."""
+    for program in sorted(e2e_programs("internet"), key=lambda name: -len(named_cases(f"tests/e2e/{name}"))):
         tests = [test for test in named_cases(f"tests/e2e/{program}") if is_wanted(test)]
         if tests:
             yield run_e2e, program, tests
