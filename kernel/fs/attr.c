@@ -92,6 +92,9 @@ int vfs_setattr(const struct path *p, const struct cred *cred, const struct inod
         if (r < 0)
             return r;
     }
+    /* Whoever asks: no symbolic link has a mode of its own. */
+    if (a.valid & ATTR_MODE && S_ISLNK(i->mode))
+        return -EOPNOTSUPP;
     int r = check_owner_change(i, cred, &a);
     if (r == 0 && a.valid & ATTR_MODE && !inode_is_owner(i, cred))
         r = -EPERM;
@@ -99,8 +102,6 @@ int vfs_setattr(const struct path *p, const struct cred *cred, const struct inod
         r = check_times_change(i, cred, &a);
     if (r < 0)
         return r;
-    if (a.valid & ATTR_MODE && S_ISLNK(i->mode))
-        return -EOPNOTSUPP;
     if (a.valid & ATTR_MODE)
         a.mode = mode_for(i, cred, &a);
     mode_t without = mode_without_privileges(i->mode);

@@ -12,6 +12,7 @@
 #include <sys/time.h>
 #include <utime.h>
 
+/* attr NULL: -EINVAL, which comes after the errors of the name and the descriptor. */
 static long set_attr_at(struct call *c, int dirfd, struct gaddr address, int at_flags,
                         const struct inode_attr *attr)
 {
@@ -25,13 +26,17 @@ static long set_attr_at(struct call *c, int dirfd, struct gaddr address, int at_
     int r = args_path_at(c, address, at_flags, name);
     if (r == 0)
         r = args_walk(c, dirfd, name, walk_flags, NULL, &path);
-    return r < 0 ? r : vfs_setattr(&path, c->thread->cred, attr);
+    if (r < 0)
+        return r;
+    return attr ? vfs_setattr(&path, c->thread->cred, attr) : -EINVAL;
 }
 
 static long set_attr_of(struct call *c, int fd, const struct inode_attr *attr)
 {
     const struct file *f = args_file(c, fd);
-    return f ? vfs_setattr(&f->path, c->thread->cred, attr) : -EBADF;
+    if (!f)
+        return -EBADF;
+    return attr ? vfs_setattr(&f->path, c->thread->cred, attr) : -EINVAL;
 }
 
 /* ---- modes ---- */
@@ -145,12 +150,10 @@ static long set_times(struct call *c, int dirfd, struct gaddr address, int at_fl
         return -EINVAL;
     if (of_descriptor && !args_file(c, dirfd))
         return -EBADF;
-    int r = times_attr(times, &attr);
-    if (r < 0)
-        return r;
+    const struct inode_attr *valid = times_attr(times, &attr) < 0 ? NULL : &attr;
     if (of_descriptor)
-        return set_attr_of(c, dirfd, &attr);
-    return set_attr_at(c, dirfd, address, at_flags, &attr);
+        return set_attr_of(c, dirfd, valid);
+    return set_attr_at(c, dirfd, address, at_flags, valid);
 }
 
 long sys_utimensat(struct call *c)

@@ -15,6 +15,7 @@
 #define USER_PREFIX         "user."
 #define TRUSTED_PREFIX      "trusted."
 #define SECURITY_PREFIX     "security."
+#define SYSTEM_PREFIX       "system."
 #define SECURITY_CAPABILITY "security.capability"
 
 struct attribute {
@@ -47,7 +48,7 @@ static int check_space(const struct inode *i, const struct cred *cred, const cha
         return !writing || cred_has_cap(cred, cap) ? 0 : -EPERM;
     }
     if (!has_prefix(name, USER_PREFIX))
-        return -EOPNOTSUPP;
+        return 0;
     /* Modes of other kinds of files do not say who may add data to them. */
     if (!S_ISREG(i->mode) && !S_ISDIR(i->mode))
         return refused;
@@ -65,12 +66,17 @@ static int check_permission(const struct path *p, const struct cred *cred, const
     int r = check_space(i, cred, name, writing);
     if (r < 0)
         return r;
+    bool is_user = has_prefix(name, USER_PREFIX);
+    bool is_privileged = has_prefix(name, TRUSTED_PREFIX) || has_prefix(name, SECURITY_PREFIX);
+    /* Linux asks the mode also for a name that no file system will know. */
+    if (!is_privileged && !has_prefix(name, SYSTEM_PREFIX))
+        r = inode_permission(i, cred, writing ? MAY_WRITE : MAY_READ);
+    if (r < 0)
+        return r;
+    if (!is_user && !is_privileged)
+        return -EOPNOTSUPP;
     /* What is in front of the dot alone is no name. */
-    if (!strchr(name, '.')[1])
-        return -EINVAL;
-    if (has_prefix(name, USER_PREFIX))
-        return inode_permission(i, cred, writing ? MAY_WRITE : MAY_READ);
-    return 0;
+    return strchr(name, '.')[1] ? 0 : -EINVAL;
 }
 
 static int find_by_name(struct call *c, unsigned walk_flags, struct path *ret)

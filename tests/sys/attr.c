@@ -269,6 +269,8 @@ TEST(utimensat_errors)
     EXPECT_ERRNO(utimensat(AT_FDCWD, "f", bad, 0), EINVAL);
     bad[0].tv_nsec = -1;
     EXPECT_ERRNO(utimensat(AT_FDCWD, "f", bad, 0), EINVAL);
+    EXPECT_ERRNO(utimensat(AT_FDCWD, "missing", bad, 0), ENOENT);
+    EXPECT_ERRNO(utimensat(AT_FDCWD, "f/x", bad, 0), ENOTDIR);
     EXPECT_ERRNO(utimensat(AT_FDCWD, "missing", good, 0), ENOENT);
     EXPECT_ERRNO(utimensat(AT_FDCWD, "f", good, 0x8), EINVAL);
     EXPECT_ERRNO(syscall(SYS_utimensat, AT_FDCWD, "f", 8L, 0), EFAULT);
@@ -467,4 +469,48 @@ TEST(attributes_obey_the_mode)
     EXPECT_EQ(getxattr("f", "user.a", value, 16), 1);
     ASSERT_EQ(chmod("f", 0200), 0);
     EXPECT_ERRNO(getxattr("f", "user.a", value, 16), EACCES);
+}
+
+static int names_and_modes(void)
+{
+    char value[16];
+    if (setxattr("f", "unknown.a", "x", 1, 0) != -1 || errno != EACCES)
+        return 1;
+    if (getxattr("f", "unknown.a", value, 16) != -1 || errno != EACCES)
+        return 2;
+    if (getxattr("f", "user.", value, 16) != -1 || errno != EACCES)
+        return 3;
+    if (removexattr("f", "unknown.a") != -1 || errno != EACCES)
+        return 4;
+    if (setxattr("open", "unknown.a", "x", 1, 0) != -1 || errno != EOPNOTSUPP)
+        return 5;
+    return 0;
+}
+
+TEST(the_mode_is_asked_before_the_name_of_an_attribute)
+{
+    NEED_ATTRIBUTES();
+    if (geteuid() != 0)
+        SKIP("needs root");
+    close(make_file("f"));
+    close(make_file("open"));
+    ASSERT_EQ(chmod(".", 0755), 0);
+    ASSERT_EQ(chmod("f", 0), 0);
+    ASSERT_EQ(chmod("open", 0666), 0);
+    EXPECT_EQ(as_other_user(names_and_modes), 0);
+}
+
+static int chmod_link(void)
+{
+    return syscall(452, AT_FDCWD, "link", 0600, AT_SYMLINK_NOFOLLOW) == -1 ? errno : 0;
+}
+
+TEST(a_link_has_no_mode_whoever_asks)
+{
+    if (geteuid() != 0)
+        SKIP("needs root");
+    ASSERT_EQ(chmod(".", 0755), 0);
+    ASSERT_EQ(symlink("f", "link"), 0);
+    EXPECT_EQ(chmod_link(), EOPNOTSUPP);
+    EXPECT_EQ(as_other_user(chmod_link), EOPNOTSUPP);
 }

@@ -420,6 +420,18 @@ TEST(mknod_makes_files_fifos_and_sockets)
     EXPECT_ERRNO(mknod("l", S_IFLNK | 0700, 0), EINVAL);
 }
 
+/* The character device 0:0 of overlay file systems leads to nothing. */
+TEST(anybody_may_make_a_whiteout)
+{
+    struct stat st;
+    EXPECT_EQ(mknod("whiteout", S_IFCHR | 0600, 0), 0);
+    EXPECT_EQ(lstat("whiteout", &st), 0);
+    EXPECT_TRUE(S_ISCHR(st.st_mode));
+    EXPECT_EQ(st.st_rdev, 0);
+    EXPECT_ERRNO(mknod("whiteout", S_IFCHR | 0600, 0), EEXIST);
+    EXPECT_EQ(unlink("whiteout"), 0);
+}
+
 TEST(devices_are_not_for_programs_to_make)
 {
     if (geteuid() == 0)

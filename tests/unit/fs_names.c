@@ -157,7 +157,7 @@ TEST(fifos_open_in_a_half_state_and_sockets_not_at_all)
     file_put(f);
     EXPECT_EQ(fs_try_open("sock", O_RDONLY, 0), -ENXIO);
     EXPECT_EQ(fs_try_open("sock", O_PATH, 0), 0);
-    EXPECT_EQ(vfs_mknod(&fs_user, "dev", S_IFCHR | 0600, 0), -EPERM);
+    EXPECT_EQ(vfs_mknod(&fs_user, "dev", S_IFCHR | 0600, 0x103), -EPERM);
     EXPECT_EQ(vfs_mknod(&fs_user, "dir", S_IFDIR | 0700, 0), -EPERM);
     EXPECT_EQ(vfs_mknod(&fs_user, "reg", 0600, 0), 0);
     EXPECT_EQ(mode_of("reg"), S_IFREG | 0600);
