@@ -19,6 +19,8 @@
 struct inet_port {
     uint16_t number;
     struct list sockets; /* inet_socket.port_link, the oldest first */
+    /* Connections that a listener of this port has accepted: nothing new is for them. */
+    struct list accepted;
 };
 
 struct inet_socket {

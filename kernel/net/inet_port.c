@@ -2,17 +2,27 @@
 #include "kernel/net/inet.h"
 
 #include "kernel/core/kernel.h"
-#include "lib/base/map.h"
-
 /* net.ipv4.ip_local_port_range */
 #define EPHEMERAL_FIRST 32768
 #define EPHEMERAL_COUNT (60999 - EPHEMERAL_FIRST + 1)
 
-static struct map tcp_ports, udp_ports; /* number -> struct inet_port */
+/* By number. No map: a search for a free port looks at all of them. */
+static struct inet_port *tcp_ports[UINT16_MAX + 1], *udp_ports[UINT16_MAX + 1];
 
-static struct map *table_of(int type)
+static struct inet_port **table_of(int type)
 {
-    return type == SOCK_STREAM ? &tcp_ports : &udp_ports;
+    return type == SOCK_STREAM ? tcp_ports : udp_ports;
+}
+
+typedef bool (*is_socket)(const struct inet_socket *other, const struct inet_socket *i);
+
+/* Another socket of this port than i of which `is` is true. */
+static bool any_other(const struct inet_port *port, const struct inet_socket *i, is_socket is)
+{
+    const struct inet_socket *other;
+    list_for_each(other, &port->sockets, port_link) if (other != i && is(other, i)) return true;
+    list_for_each(other, &port->accepted, port_link) if (other != i && is(other, i)) return true;
+    return false;
 }
 
 /* Two local addresses that one packet could be for. */
@@ -38,62 +48,58 @@ static bool may_share(const struct socket *a, const struct socket *b)
     return a->reuse_port && b->reuse_port && a->uid == b->uid;
 }
 
-static bool conflicts(const struct inet_socket *i, const struct inet_port *port)
+static bool is_in_the_way(const struct inet_socket *other, const struct inet_socket *i)
 {
-    const struct inet_socket *other;
-    list_for_each(other, &port->sockets,
-                  port_link) if (other != i && overlaps(i, other) &&
-                                 !may_share(&i->socket, &other->socket)) return true;
-    return false;
+    return overlaps(i, other) && !may_share(&i->socket, &other->socket);
 }
 
 bool inet_port_conflicts(const struct inet_socket *i)
 {
-    return conflicts(i, i->port);
+    return any_other(i->port, i, is_in_the_way);
+}
+
+static bool is_same_connection(const struct inet_socket *other, const struct inet_socket *i)
+{
+    return other->socket.state == SOCKET_CONNECTED && inet_is_same(&other->local, &i->local) &&
+           inet_is_same(&other->remote, &i->remote);
 }
 
 bool inet_connection_exists(const struct inet_socket *i)
 {
-    const struct inet_socket *other;
-    list_for_each(other, &i->port->sockets,
-                  port_link) if (other != i && other->socket.state == SOCKET_CONNECTED &&
-                                 inet_is_same(&other->local, &i->local) &&
-                                 inet_is_same(&other->remote, &i->remote)) return true;
-    return false;
+    return any_other(i->port, i, is_same_connection);
+}
+
+static void join(struct inet_socket *i, struct inet_port *port, struct list *list)
+{
+    i->port = port;
+    i->local.port = port->number;
+    list_append(list, &i->port_link);
 }
 
 void inet_join_port(struct inet_socket *i, struct inet_port *port)
 {
-    i->port = port;
-    i->local.port = port->number;
-    list_append(&port->sockets, &i->port_link);
+    join(i, port, &port->accepted);
 }
 
-static int port_new(struct map *table, uint16_t number, struct inet_port **ret)
+static struct inet_port *port_new(struct inet_port **table, uint16_t number)
 {
     struct inet_port *port = calloc(1, sizeof(*port));
     if (!port)
-        return -ENOMEM;
+        return NULL;
     port->number = number;
     list_init(&port->sockets);
-    int r = map_set(table, number, port);
-    if (r < 0) {
-        free(port);
-        return r;
-    }
-    *ret = port;
-    return 0;
+    list_init(&port->accepted);
+    return table[number] = port;
 }
 
 /* Binds to a port that was found to be usable. */
 static int take_port(struct inet_socket *i, struct inet_port *port, uint16_t number)
 {
-    if (!port) {
-        int r = port_new(table_of(i->socket.type), number, &port);
-        if (r < 0)
-            return r;
-    }
-    inet_join_port(i, port);
+    if (!port)
+        port = port_new(table_of(i->socket.type), number);
+    if (!port)
+        return -ENOMEM;
+    join(i, port, &port->sockets);
     return 0;
 }
 
@@ -106,40 +112,37 @@ void inet_unbind(struct inet_socket *i)
     i->port = NULL;
     i->local.port = 0;
     i->port_chosen = false;
-    if (list_is_empty(&port->sockets)) {
-        map_remove(table_of(i->socket.type), port->number);
+    if (list_is_empty(&port->sockets) && list_is_empty(&port->accepted)) {
+        table_of(i->socket.type)[port->number] = NULL;
         free(port);
     }
 }
 
 /* Connections to other places only: one more to a new place can be told apart from them. */
-static bool can_be_shared(const struct inet_socket *i, const struct inet_port *port)
+static bool is_not_apart(const struct inet_socket *other, const struct inet_socket *i)
 {
-    const struct inet_socket *other;
-    list_for_each(other, &port->sockets,
-                  port_link) if (other->port_chosen || other->socket.state != SOCKET_CONNECTED ||
-                                 inet_is_same(&other->remote, &i->remote)) return false;
-    return true;
+    return other->port_chosen || other->socket.state != SOCKET_CONNECTED ||
+           inet_is_same(&other->remote, &i->remote);
 }
 
 static bool is_usable(const struct inet_socket *i, const struct inet_port *port, bool connecting)
 {
     if (!port)
         return true;
-    return connecting ? can_be_shared(i, port) : !conflicts(i, port);
+    return !any_other(port, i, connecting ? is_not_apart : is_in_the_way);
 }
 
 /* Unused ports first; only then those that can be shared. 0, -ENOMEM, or none_left. */
 static int bind_free_port(struct inet_socket *i, bool connecting, int none_left)
 {
-    struct map *table = table_of(i->socket.type);
+    struct inet_port **table = table_of(i->socket.type);
     uint32_t start;
     kernel_random(&start, sizeof(start));
     for (int sharing = 0; sharing < 2; sharing++) {
         for (uint32_t n = 0; n < EPHEMERAL_COUNT; n++) {
             uint16_t number =
                 (uint16_t)(EPHEMERAL_FIRST + (start % EPHEMERAL_COUNT + n) % EPHEMERAL_COUNT);
-            struct inet_port *port = map_get(table, number);
+            struct inet_port *port = table[number];
             if (!port || (sharing && is_usable(i, port, connecting)))
                 return take_port(i, port, number);
         }
@@ -151,7 +154,7 @@ int inet_bind_port(struct inet_socket *i, uint16_t number)
 {
     if (number == 0)
         return bind_free_port(i, false, -EADDRINUSE);
-    struct inet_port *port = map_get(table_of(i->socket.type), number);
+    struct inet_port *port = table_of(i->socket.type)[number];
     if (!is_usable(i, port, false))
         return -EADDRINUSE;
     return take_port(i, port, number);
@@ -190,7 +193,7 @@ static int score(const struct inet_socket *i, const struct inet_endpoint *source
 struct inet_socket *inet_find_receiver(int type, const struct inet_endpoint *source,
                                        const struct inet_endpoint *destination)
 {
-    const struct inet_port *port = map_get(table_of(type), destination->port);
+    const struct inet_port *port = table_of(type)[destination->port];
     struct inet_socket *best = NULL, *i;
     int best_score = -1;
     unsigned alike = 0;
@@ -213,7 +216,7 @@ struct inet_socket *inet_find_receiver(int type, const struct inet_endpoint *sou
 struct inet_socket *inet_find_listener(uint16_t number, uint16_t source_port)
 {
     const struct in6_addr *const loopbacks[] = {&inet_loopback4, &in6addr_loopback};
-    const struct inet_port *port = map_get(&tcp_ports, number);
+    const struct inet_port *port = tcp_ports[number];
     struct inet_socket *i;
     for (size_t n = 0; n < ARRAY_SIZE(loopbacks); n++) {
         const struct inet_endpoint from = {*loopbacks[n], source_port},
@@ -231,7 +234,7 @@ struct inet_socket *inet_find_listener(uint16_t number, uint16_t source_port)
 static bool is_other_end(const struct inet_port *port, const struct inet_endpoint *e)
 {
     const struct inet_socket *i;
-    list_for_each(i, &port->sockets, port_link) if (inet_is_same(&i->remote, e)) return true;
+    list_for_each(i, &port->accepted, port_link) if (inet_is_same(&i->remote, e)) return true;
     return false;
 }
 
@@ -243,7 +246,7 @@ uint16_t inet_unused_port(const struct inet_socket *listener, const struct in6_a
         uint16_t number =
             (uint16_t)(EPHEMERAL_FIRST + (start % EPHEMERAL_COUNT + n) % EPHEMERAL_COUNT);
         const struct inet_endpoint e = {*address, number};
-        if (!map_get(&tcp_ports, number) && !is_other_end(listener->port, &e))
+        if (!tcp_ports[number] && !is_other_end(listener->port, &e))
             return number;
     }
     return 0;

@@ -199,6 +199,24 @@ TEST(a_server_restarts_while_its_connections_live)
     EXPECT_GE(connected_to(listener), 0);
 }
 
+TEST(the_port_of_a_connection_is_taken_when_its_listener_is_gone)
+{
+    int listener = socket(AF_INET, SOCK_STREAM, 0);
+    struct sockaddr_in at = loopback(0);
+    ASSERT_EQ(bind(listener, (struct sockaddr *)&at, sizeof(at)), 0);
+    ASSERT_EQ(listen(listener, 1), 0);
+    int fd = connected_to(listener), server = accept(listener, NULL, NULL);
+    at = loopback(port_of(listener));
+    close(listener);
+    int other = socket(AF_INET, SOCK_STREAM, 0);
+    EXPECT_ERRNO(bind(other, (struct sockaddr *)&at, sizeof(at)), EADDRINUSE);
+    EXPECT_ERRNO(connect(other, (struct sockaddr *)&at, sizeof(at)), ECONNREFUSED);
+    EXPECT_EQ(write(fd, "x", 1), 1);
+    EXPECT_EQ(read(server, big, 8), 1);
+    close(fd);
+    close(server);
+}
+
 TEST(reuseport_shares_the_connections)
 {
     int a = socket(AF_INET, SOCK_STREAM, 0), b = socket(AF_INET, SOCK_STREAM, 0);
