@@ -24,6 +24,7 @@
 #define LIMIT_FILES          131072  /* ENFILE; open file descriptions, /proc/sys/fs/file-max */
 #define LIMIT_DESCRIPTORS    65536   /* EMFILE; of a process, the hard RLIMIT_NOFILE */
 #define LIMIT_DENTRIES       2000000 /* ENOMEM; names that are in use */
+#define LIMIT_WALK_STEPS     8192    /* ELOOP; components of a name with those of its links */
 #define LIMIT_SYMLINK_BYTES  (64UL << 20) /* ENOSPC; texts of all symbolic links made here */
 #define LIMIT_XATTR_BYTES    (16UL << 20) /* ENOSPC; extended attributes of all inodes */
 #define LIMIT_CONTENT_BYTES  (16UL << 20) /* small files that are kept in memory, then the store */
@@ -61,14 +62,15 @@
 #define LIMIT_FILES_IN_FLIGHT 65536 /* ETOOMANYREFS; SCM_RIGHTS that nobody has received yet */
 
 /* ---- System V IPC ---- */
-#define LIMIT_SEM_SETS        32000       /* ENOSPC; SEMMNI, /proc/sys/kernel/sem */
-#define LIMIT_SEM_PER_SET     32000       /* EINVAL; SEMMSL */
-#define LIMIT_SEM_TOTAL       262144      /* ENOSPC; SEMMNS */
-#define LIMIT_SEM_UNDOS       1048576     /* ENOSPC; values that are kept for SEM_UNDO */
-#define LIMIT_SEM_OPS         500         /* E2BIG; SEMOPM */
-#define LIMIT_MSG_QUEUES      32000       /* ENOSPC; /proc/sys/kernel/msgmni */
-#define LIMIT_MSG_BYTES       8192        /* EINVAL; msgmax */
-#define LIMIT_MSG_QUEUE_BYTES 16384       /* EAGAIN; msgmnb */
-#define LIMIT_MSG_TOTAL_BYTES (32 << 20)  /* ENOMEM; of all queues, with what a message costs us */
-#define LIMIT_SHM_SEGMENTS    4096        /* ENOSPC; /proc/sys/kernel/shmmni */
-#define LIMIT_SHM_BYTES       (1LL << 30) /* EINVAL for one, ENOSPC for all; at most the memory */
+#define LIMIT_SEM_SETS           32000      /* ENOSPC; SEMMNI, /proc/sys/kernel/sem */
+#define LIMIT_SEM_PER_SET        32000      /* EINVAL; SEMMSL */
+#define LIMIT_SEM_TOTAL          262144     /* ENOSPC; SEMMNS */
+#define LIMIT_SEM_UNDOS          1048576    /* ENOSPC; values that are kept for SEM_UNDO */
+#define LIMIT_SEM_OPS            500        /* E2BIG; SEMOPM */
+#define LIMIT_MSG_QUEUES         32000      /* ENOSPC; /proc/sys/kernel/msgmni */
+#define LIMIT_MSG_BYTES          8192       /* EINVAL; msgmax */
+#define LIMIT_MSG_QUEUE_BYTES    16384      /* EAGAIN; msgmnb */
+#define LIMIT_MSG_QUEUE_MESSAGES 32768      /* EAGAIN; of one whose bytes root has raised */
+#define LIMIT_MSG_TOTAL_BYTES    (32 << 20) /* ENOMEM; of all queues, with what a message costs us */
+#define LIMIT_SHM_SEGMENTS       4096       /* ENOSPC; /proc/sys/kernel/shmmni */
+#define LIMIT_SHM_BYTES          (1LL << 30) /* EINVAL for one, ENOSPC for all; at most the memory */

@@ -10,6 +10,7 @@ struct msg_queue {
     struct ipc_object object;
     struct list messages;
     size_t count, bytes, max_bytes;
+    uint64_t next_number;
     time_t stime, rtime, ctime;
     pid_t last_sender, last_receiver;
     struct waitq senders, receivers;
@@ -105,8 +106,10 @@ struct waitq *msg_receivers(struct msg_queue *q)
 bool msg_put(struct msg_queue *q, struct msg_item *m, pid_t pid)
 {
     /* The count is bounded like the bytes, else empty messages would be free. */
-    if (m->size + q->bytes > q->max_bytes || q->count + 1 > q->max_bytes)
+    if (m->size + q->bytes > q->max_bytes ||
+        q->count + 1 > MIN(q->max_bytes, (size_t)LIMIT_MSG_QUEUE_MESSAGES))
         return false;
+    m->number = q->next_number++;
     list_append(&q->messages, &m->link);
     q->count++;
     q->bytes += m->size;
@@ -128,11 +131,28 @@ static bool matches(const struct msg_item *m, long type, int flags)
     return type == INT64_MIN || m->type <= -type;
 }
 
-struct msg_item *msg_choose(struct msg_queue *q, long type, int flags)
+uint64_t msg_next_number(const struct msg_queue *q)
 {
-    struct msg_item *m, *best = NULL;
-    list_for_each(m, &q->messages, link)
-    {
+    return q->next_number;
+}
+
+/* Found from the end: what comes while many wait is young. The list's head: there is none. */
+static struct list *first_since(struct msg_queue *q, uint64_t number)
+{
+    struct list *at = &q->messages;
+    if (number == 0)
+        return at->next;
+    while (at->prev != &q->messages &&
+           list_entry(at->prev, struct msg_item, link)->number >= number)
+        at = at->prev;
+    return at;
+}
+
+struct msg_item *msg_choose(struct msg_queue *q, long type, int flags, uint64_t first)
+{
+    struct msg_item *best = NULL;
+    for (struct list *at = first_since(q, first); at != &q->messages; at = at->next) {
+        struct msg_item *m = list_entry(at, struct msg_item, link);
         if (flags & MSG_COPY) {
             if (type-- == 0)
                 return m;

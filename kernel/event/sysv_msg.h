@@ -13,6 +13,7 @@ struct msg_queue;
 
 struct msg_item {
     struct list link;
+    uint64_t number; /* counts the messages of its queue */
     long type;
     size_t size;
     char text[];
@@ -35,9 +36,12 @@ bool msg_put(struct msg_queue *q, struct msg_item *m, pid_t pid);
 
 /*
  * The message that type and flags (MSG_EXCEPT, MSG_COPY: type is a position) choose, borrowed, or
- * NULL. msg_take() takes it out of the queue, for the caller to free.
+ * NULL; none with a number below `first` is looked at. msg_take() takes it out of the queue, for
+ * the caller to free.
  */
-struct msg_item *msg_choose(struct msg_queue *q, long type, int flags);
+struct msg_item *msg_choose(struct msg_queue *q, long type, int flags, uint64_t first);
+/* The number of the message that comes next. */
+uint64_t msg_next_number(const struct msg_queue *q);
 void msg_take(struct msg_queue *q, struct msg_item *m, pid_t pid);
 
 void msg_stat(struct msg_queue *q, struct msqid_ds *ret);

@@ -25,6 +25,7 @@ struct sem_set {
 struct undo {
     struct list set_link, process_link;
     struct sem_set *set;
+    struct undo_list *owner;
     int values[];
 };
 
@@ -33,6 +34,7 @@ struct undo_list {
     struct process *process;
     struct wait_entry end;
     struct list undos;
+    struct map by_set; /* address of the set -> struct undo */
 };
 
 static struct ipc_table sets = {.max_count = LIMIT_SEM_SETS};
@@ -122,14 +124,15 @@ static uint64_t process_key(const struct process *p)
     return (uint64_t)(uintptr_t)p;
 }
 
+static uint64_t set_key(const struct sem_set *s)
+{
+    return (uint64_t)(uintptr_t)s;
+}
+
 static struct undo *undo_find(struct sem_set *s, struct process *p)
 {
-    struct undo_list *l = map_get(&undo_lists, process_key(p));
-    struct undo *u;
-    if (!l)
-        return NULL;
-    list_for_each(u, &l->undos, process_link) if (u->set == s) return u;
-    return NULL;
+    const struct undo_list *l = map_get(&undo_lists, process_key(p));
+    return l ? map_get(&l->by_set, set_key(s)) : NULL;
 }
 
 static void on_process_end(struct wait_entry *entry, uint32_t events);
@@ -165,6 +168,11 @@ static struct undo *undo_make(struct sem_set *s, struct process *p)
     if (!u)
         return NULL;
     u->set = s;
+    u->owner = l;
+    if (map_set(&l->by_set, set_key(s), u) < 0) {
+        free(u);
+        return NULL;
+    }
     undo_total += s->count;
     list_append(&l->undos, &u->process_link);
     list_append(&s->undos, &u->set_link);
@@ -173,6 +181,7 @@ static struct undo *undo_make(struct sem_set *s, struct process *p)
 
 static void undo_free(struct undo *u)
 {
+    map_remove(&u->owner->by_set, set_key(u->set));
     list_remove(&u->set_link);
     list_remove(&u->process_link);
     undo_total -= u->set->count;
@@ -202,6 +211,7 @@ static void on_process_end(struct wait_entry *entry, uint32_t events)
     map_remove(&undo_lists, process_key(l->process));
     while ((u = list_first(&l->undos, struct undo, process_link)))
         undo_apply(u, l->process->pid);
+    map_done(&l->by_set);
     free(l);
 }
 
@@ -290,6 +300,15 @@ void sem_set_value(struct sem_set *s, size_t number, int value, pid_t pid)
     struct undo *u;
     list_for_each(u, &s->undos, set_link) u->values[number] = 0;
     s->semaphores[number] = (struct semaphore){.value = value, .pid = pid};
+}
+
+void sem_set_values(struct sem_set *s, const unsigned short *values, pid_t pid)
+{
+    struct undo *u;
+    /* One after the other: by semaphore, a million values would be as many misses of the cache. */
+    list_for_each(u, &s->undos, set_link) memset(u->values, 0, s->count * sizeof(u->values[0]));
+    for (size_t i = 0; i < s->count; i++)
+        s->semaphores[i] = (struct semaphore){.value = values[i], .pid = pid};
 }
 
 void sem_changed(struct sem_set *s)

@@ -44,6 +44,8 @@ int sem_value(const struct sem_set *s, size_t number);
 pid_t sem_pid(const struct sem_set *s, size_t number);
 int sem_waiting(const struct sem_set *s, size_t number, bool for_zero);
 void sem_set_value(struct sem_set *s, size_t number, int value, pid_t pid);
+/* sem_count() values. */
+void sem_set_values(struct sem_set *s, const unsigned short *values, pid_t pid);
 void sem_changed(struct sem_set *s); /* ctime, and waiters look again */
 void sem_stat(struct sem_set *s, struct semid_ds *ret);
 /* Ends the set: waiting calls find it gone. */

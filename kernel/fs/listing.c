@@ -3,17 +3,20 @@
  * Listing of directories from their dentries. The position of an open directory is the cookie of
  * the last name that was given out; names are in the order of their cookies, so that a listing goes
  * on rightly whatever was unlinked or made meanwhile. To go on without a search, the open file
- * keeps the dentry it stopped at.
+ * keeps the dentry it stopped at. After a seek there is a search, which may come in parts.
  */
 #include "kernel/fs/vfs.h"
 
 #include <dirent.h>
 
+/* The most names that one look skips, where it may be called again. */
+#define SKIPS_MAX 1024
+
 static struct dentry *listing_start(struct file *dir, uint64_t after)
 {
     struct dentry *d = dir->private;
     struct list *children = &dir->path.dentry->children;
-    if (d && d->seq == after && d->parent == dir->path.dentry && list_is_linked(&d->sibling))
+    if (d && d->seq <= after && d->parent == dir->path.dentry && list_is_linked(&d->sibling))
         return list_entry(d->sibling.next, struct dentry, sibling);
     return list_entry(children->next, struct dentry, sibling);
 }
@@ -58,11 +61,16 @@ int dentry_list(struct file *dir, struct dir_emit *emit)
         return 0;
 
     bool remembers = dir->ops == &dir_file_ops;
+    unsigned skips = 0;
     struct dentry *last = NULL;
     struct dentry *d = remembers ? listing_start(dir, emit->after)
                                  : list_entry(parent->children.next, struct dentry, sibling);
     for (; &d->sibling != &parent->children;
          d = list_entry(d->sibling.next, struct dentry, sibling)) {
+        if (d->seq <= emit->after && remembers && emit->in_parts && ++skips == SKIPS_MAX) {
+            listing_remember(dir, d);
+            return -EAGAIN;
+        }
         if (d->seq <= emit->after || (!d->inode && !d->unloaded))
             continue;
         uint64_t ino = d->inode ? d->inode->ino : d->d_ino;

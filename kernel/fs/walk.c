@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kernel/fs/walk.h"
 
+#include "kernel/core/limits.h"
+
 #define TEXTS_MAX (SYMLINK_DEPTH_MAX + 1)
 
 /* Takes next over as the place the walk is at. */
@@ -279,6 +281,9 @@ int walk_to_last(struct walk *w)
             w->last = (struct walk_last){.kind = LAST_ROOT, .trailing_slash = w->directory};
             return 0;
         }
+        /* Forty links of 2,047 components each would hold the kernel for 80,000 look-ups. */
+        if (++w->steps > LIMIT_WALK_STEPS)
+            return -ELOOP;
         int r = walk_check_directory(w);
         if (r < 0)
             return r;

@@ -26,6 +26,7 @@ struct walk {
     bool jumped;             /* a magic link led to `at`: there is no last component */
     bool directory;          /* a trailing slash was met in the last component */
     unsigned links;          /* followed so far */
+    unsigned steps;          /* components met so far */
     size_t depth;            /* texts in use */
     struct walk_text *texts; /* == &first until a link is met, then heap */
     struct walk_text first;

@@ -8,6 +8,7 @@
 #include "lib/base/map.h"
 
 #define COLLECT_DELAY_NS NSEC_PER_MSEC
+#define COLLECT_SHARE    32 /* collections take at most this part of the time */
 
 static struct list doomed = {&doomed, &doomed};
 static bool dropping;
@@ -121,9 +122,15 @@ void rights_land(struct rights *r)
     }
 }
 
+/* A collection looks at all that is in flight: what it took decides how soon the next one is. */
+static int64_t collect_delay_ns = COLLECT_DELAY_NS;
+
 static void on_collect(struct timer *t)
 {
+    int64_t began = clock_monotonic_ns();
     rights_collect();
+    collect_delay_ns =
+        MAX(COLLECT_SHARE * (clock_monotonic_ns() - began), (int64_t)COLLECT_DELAY_NS);
 }
 
 void rights_collect_soon(void)
@@ -131,7 +138,7 @@ void rights_collect_soon(void)
     static struct timer timer = {.expire = on_collect};
     /* Out of memory: the next closed descriptor tries again. */
     if (!list_is_empty(&flying_sockets) && !timer_is_armed(&timer))
-        timer_arm(&timer, clock_monotonic_ns() + COLLECT_DELAY_NS);
+        timer_arm(&timer, clock_monotonic_ns() + collect_delay_ns);
 }
 
 typedef void (*visit_rights)(struct message *m, struct list *context);

@@ -123,7 +123,7 @@ static int run_list(struct file *dir, struct listing *l)
 
 static long list_directory(struct call *c, bool old_format)
 {
-    struct file *dir = args_file(c, call_int(c, 0));
+    struct file *dir = args_held_file(c, call_int(c, 0));
     if (!dir)
         return -EBADF;
     if (!S_ISDIR(dir->inode->mode))
@@ -134,7 +134,7 @@ static long list_directory(struct call *c, bool old_format)
     if (size > INT_MAX) /* Linux takes it for a negative int */
         size = 0;
     struct listing l = {
-        .emit = {.emit = emit_record, .after = (uint64_t)dir->pos},
+        .emit = {.emit = emit_record, .after = (uint64_t)dir->pos, .in_parts = true},
         .size = MIN(size, LISTING_MAX_BYTES),
         .old_format = old_format,
     };
@@ -143,6 +143,8 @@ static long list_directory(struct call *c, bool old_format)
         return -ENOMEM;
     l.buffer = buffer;
     int r = run_list(dir, &l);
+    if (r == -EAGAIN && l.used == 0)
+        return args_yield(c, dir);
     return r < 0 && l.used == 0 ? r : finish_listing(c, dir, &l);
 }
 

@@ -39,8 +39,7 @@ static void release_call(struct call *c)
     free(sc);
 }
 
-long socket_call_park(struct call *c, const struct socket_call *sc, struct waitq *q,
-                      int64_t timeout_ns)
+static int keep(struct call *c, const struct socket_call *sc)
 {
     if (!c->state) {
         struct socket_call *kept = malloc(sizeof(*kept));
@@ -51,9 +50,24 @@ long socket_call_park(struct call *c, const struct socket_call *sc, struct waitq
         c->release = release_call;
     }
     *(struct socket_call *)c->state = *sc;
+    return 0;
+}
+
+long socket_call_yield(struct call *c, const struct socket_call *sc)
+{
+    int r = keep(c, sc);
+    return r < 0 ? r : args_yield(c, sc->file);
+}
+
+long socket_call_park(struct call *c, const struct socket_call *sc, struct waitq *q,
+                      int64_t timeout_ns)
+{
+    int r = keep(c, sc);
+    if (r < 0)
+        return r;
     if (timeout_ns > 0)
         call_set_timeout(c, timeout_ns);
-    int r = call_wait_on(c, q);
+    r = call_wait_on(c, q);
     if (r < 0)
         return r;
     /* signal(7): with a time-out set, these calls are not restarted. */

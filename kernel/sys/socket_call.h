@@ -37,6 +37,9 @@ static inline bool socket_call_waits(const struct call *c, const struct socket_c
 long socket_call_park(struct call *c, const struct socket_call *sc, struct waitq *q,
                       int64_t timeout_ns);
 
+/* Runs c again with this copy of sc, after whatever else is on the run queue. */
+long socket_call_yield(struct call *c, const struct socket_call *sc);
+
 /* An address argument. -EINVAL for impossible sizes, -EFAULT. */
 int socket_read_address(const struct call *c, struct gaddr from, int size, struct net_address *ret);
 

@@ -164,6 +164,19 @@ long sys_sendmsg(struct call *c)
     return r < 0 ? r : keep_progress(c, &sc, send_header(c, &sc, &h, (int)flags));
 }
 
+/*
+ * Many messages go in slices, so that a call of 64 MiB keeps nobody waiting. *cost is what this run
+ * has done so far: bytes, and what a message costs beside them.
+ */
+#define SLICE_COST   (1 << 20)
+#define MESSAGE_COST (1 << 14)
+
+static bool ends_slice(const struct call *c, uint32_t count, size_t bytes, size_t *cost)
+{
+    *cost += bytes + MESSAGE_COST;
+    return *cost >= SLICE_COST && c->progress < count;
+}
+
 /* c->progress: messages that were sent. */
 long sys_sendmmsg(struct call *c)
 {
@@ -172,6 +185,7 @@ long sys_sendmmsg(struct call *c)
     uint32_t count = MIN(call_uint(c, 2), (uint32_t)GUEST_IOV_MAX);
     if (flags & MSG_CMSG_COMPAT_FLAG)
         return -EINVAL;
+    size_t cost = 0;
     int r = socket_call_begin(c, &sc);
     if (r < 0)
         return r;
@@ -191,6 +205,8 @@ long sys_sendmmsg(struct call *c)
             return c->progress > 0 ? (long)c->progress : n;
         c->progress++;
         sc.done = 0;
+        if (ends_slice(c, count, sent, &cost) && socket_call_yield(c, &sc) == CALL_PARKED)
+            return CALL_PARKED;
     }
     return (long)c->progress;
 }
@@ -376,6 +392,7 @@ static long receive_next(struct call *c, struct socket_call *sc, int flags)
 /* Messages until the vector is full, one fails, or (looked at after each one) time is up. */
 static long receive_many(struct call *c, struct socket_call *sc, uint32_t count, int flags)
 {
+    size_t cost = 0;
     while (c->progress < count) {
         long n = receive_next(c, sc, flags);
         if (n == CALL_PARKED)
@@ -392,6 +409,8 @@ static long receive_many(struct call *c, struct socket_call *sc, uint32_t count,
         sc->done = 0;
         if (sc->deadline_ns != CALL_NO_DEADLINE && clock_monotonic_ns() >= sc->deadline_ns)
             break;
+        if (ends_slice(c, count, (size_t)n, &cost) && socket_call_yield(c, sc) == CALL_PARKED)
+            return CALL_PARKED;
     }
     return (long)c->progress;
 }

@@ -112,12 +112,14 @@ long sys_msgrcv(struct call *c)
     r = ipc_permission(msg_object(q), c->thread->cred, IPC_READ);
     if (r < 0)
         return r;
-    struct msg_item *m = msg_choose(q, (long)c->arg[3], flags);
+    /* A run that follows looks at what has come since: nothing that was there suits it. */
+    uint64_t first = c->state_word ? c->state_word - 1 : 0;
+    struct msg_item *m = msg_choose(q, (long)c->arg[3], flags, first);
     if (m)
         return receive(c, q, m);
     if (flags & IPC_NOWAIT)
         return -ENOMSG;
-    c->state_word = 1; /* the queue was there */
+    c->state_word = msg_next_number(q) + 1; /* not 0: the queue was there */
     r = call_wait_on(c, msg_receivers(q));
     return r < 0 ? r : call_park(c, RESTART_NOHAND);
 }

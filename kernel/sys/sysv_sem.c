@@ -116,8 +116,7 @@ static long set_all(struct call *c, struct sem_set *set)
     for (size_t i = 0; i < count; i++)
         if (values[i] > SEM_VALUE_MAX)
             return -ERANGE;
-    for (size_t i = 0; i < count; i++)
-        sem_set_value(set, i, values[i], c->thread->process->pid);
+    sem_set_values(set, values, c->thread->process->pid);
     sem_changed(set);
     return 0;
 }

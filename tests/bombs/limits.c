@@ -257,6 +257,29 @@ TEST(texts_of_symbolic_links)
     EXPECT_SERVES();
 }
 
+TEST(components_of_a_name_and_its_links)
+{
+    enum { LINKS = 20, COMPONENTS = 2 * (PAGE - 64) / (int)sizeof("a/..") };
+    char text[PAGE], name[32];
+    struct stat st;
+    ASSERT_GT(LINKS * COMPONENTS, LIMIT_WALK_STEPS);
+    ASSERT_TRUE(4 * COMPONENTS < LIMIT_WALK_STEPS);
+    ASSERT_EQ(mkdir("a", 0700), 0);
+    for (int i = 0; i < LINKS; i++) {
+        char *end = text;
+        while (end < text + sizeof(text) - 64)
+            end = stpcpy(end, "a/../");
+        snprintf(end, 32, i == 0 ? "a" : "%d", i - 1);
+        snprintf(name, sizeof(name), "%d", i);
+        ASSERT_EQ(symlink(text, name), 0);
+    }
+    EXPECT_EQ(stat("0", &st), 0);
+    EXPECT_EQ(stat("3", &st), 0);
+    EXPECT_EQ(stat(name, &st), -1);
+    EXPECT_EQ(errno, ELOOP);
+    EXPECT_SERVES();
+}
+
 TEST(extended_attributes)
 {
     static char value[60000];
@@ -761,6 +784,26 @@ TEST(values_to_undo)
     crowd_end(&crowd);
     EXPECT_EQ(undo(), 1);
     EXPECT_EQ(remove_semaphores(undo_set), 0);
+}
+
+TEST(messages_of_a_queue_that_root_made_large)
+{
+    struct msqid_ds ds;
+    struct {
+        long type;
+    } message = {.type = 1};
+    int id = msgget(IPC_PRIVATE, 0600), count = 0;
+    ASSERT_EQ(msgctl(id, IPC_STAT, &ds), 0);
+    ds.msg_qbytes = 1 << 30;
+    ASSERT_EQ(msgctl(id, IPC_SET, &ds), 0);
+    while (count <= LIMIT_MSG_QUEUE_MESSAGES && msgsnd(id, &message, 0, IPC_NOWAIT) == 0)
+        count++;
+    EXPECT_EQ(errno, EAGAIN);
+    EXPECT_EQ(count, LIMIT_MSG_QUEUE_MESSAGES);
+    EXPECT_EQ(msgrcv(id, &message, 0, 0, IPC_NOWAIT), 0);
+    EXPECT_EQ(msgsnd(id, &message, 0, IPC_NOWAIT), 0);
+    EXPECT_EQ(msgctl(id, IPC_RMID, NULL), 0);
+    EXPECT_SERVES();
 }
 
 TEST(message_queues)

@@ -223,6 +223,39 @@ TEST(seekdir_goes_back_to_where_telldir_was)
     closedir(d);
 }
 
+/* Far more names than a look at a directory skips at once. */
+TEST(seekdir_goes_far)
+{
+    enum { COUNT = 3000, FAR = 2700 };
+    static char name[NAME_MAX + 1];
+    ASSERT_EQ(mkdir("d", 0700), 0);
+    ASSERT_EQ(chdir("d"), 0);
+    make_many(COUNT);
+    DIR *dir = opendir(".");
+    int at = 0, seen = 0;
+    long far = 0;
+    const struct dirent *e;
+    for (; (e = readdir(dir)); at++) {
+        if (at == FAR)
+            snprintf(name, sizeof(name), "%s", e->d_name);
+        if (at == FAR - 1)
+            far = e->d_off;
+    }
+    EXPECT_EQ(at, COUNT + 2);
+    for (int round = 0; round < 3; round++) {
+        rewinddir(dir);
+        ASSERT_TRUE(readdir(dir));
+        seekdir(dir, far);
+        e = readdir(dir);
+        ASSERT_TRUE(e);
+        EXPECT_STR(e->d_name, name);
+        for (seen = 1; readdir(dir); seen++)
+            ;
+        EXPECT_EQ(seen, COUNT + 2 - FAR);
+    }
+    closedir(dir);
+}
+
 TEST(rewinding_shows_what_is_new)
 {
     make("a");

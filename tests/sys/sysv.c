@@ -292,6 +292,48 @@ TEST(sem_setting_a_value_forgets_undo)
     EXPECT_EQ(value_of(id, 0), 7);
 }
 
+TEST(sem_setting_all_values_forgets_undo)
+{
+    unsigned short values[3] = {5, 6, 7}, back[3] = {0};
+    begin();
+    int id = make_set(3);
+    pid_t child = fork();
+    if (child == 0) {
+        operate(id, 0, 3, SEM_UNDO);
+        operate(id, 2, 4, SEM_UNDO);
+        semctl(id, 0, SETALL, (union semun){.array = values});
+        operate(id, 1, 2, SEM_UNDO);
+        _exit(0);
+    }
+    expect_success(child);
+    /* Its undo is done before its end is told. */
+    EXPECT_EQ(semctl(id, 0, GETALL, (union semun){.array = back}), 0);
+    EXPECT_EQ(memcmp(values, back, sizeof(back)), 0);
+}
+
+TEST(sem_undo_of_many_sets)
+{
+    enum { SETS = 300 };
+    static int ids[SETS];
+    begin();
+    for (int i = 0; i < SETS; i++)
+        ids[i] = make_set(1);
+    pid_t child = fork();
+    if (child == 0) {
+        for (int round = 0; round < 2; round++)
+            for (int i = 0; i < SETS; i++)
+                operate(ids[i], 0, 1, SEM_UNDO);
+        for (int i = 0; i < SETS; i += 2)
+            semctl(ids[i], 0, IPC_RMID);
+        _exit(value_of(ids[1], 0) != 2);
+    }
+    expect_success(child);
+    for (int i = 1; i < SETS; i += 2) {
+        EXPECT_EQ(value_of(ids[i], 0), 0);
+        semctl(ids[i], 0, IPC_RMID);
+    }
+}
+
 TEST(sem_control_of_values)
 {
     unsigned short values[3] = {1, 2, 40000}, back[3] = {0};
@@ -518,6 +560,31 @@ TEST(msg_blocked_receiver_is_woken_by_its_type)
     send_text(id, 7, "right");
     expect_success(child);
     EXPECT_STR(receive(id, 0, 0), "other");
+}
+
+TEST(msg_blocked_receiver_gets_what_comes_behind_others)
+{
+    struct msqid_ds ds;
+    begin();
+    int id = make_queue();
+    for (int i = 0; i < 20; i++)
+        send_text(id, 6, "before");
+    pid_t child = fork();
+    if (child == 0) {
+        for (int i = 0; i < 10; i++)
+            if (msgrcv(id, &back, 100, -5, 0) != 6 || back.type != 5)
+                _exit(1);
+        _exit(0);
+    }
+    for (int i = 0; i < 10; i++) {
+        send_text(id, 9, "beside");
+        send_text(id, 5, "right");
+        do
+            msgctl(id, IPC_STAT, &ds);
+        while (ds.msg_qnum != 20 + (unsigned long)i + 1 && kill(child, 0) == 0);
+    }
+    expect_success(child);
+    EXPECT_STR(receive(id, 0, 0), "before");
 }
 
 TEST(msg_removal_wakes_both_sides)

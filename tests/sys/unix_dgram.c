@@ -265,6 +265,33 @@ TEST(many_messages_in_one_call)
     EXPECT_ERRNO(recvmmsg(pair[1], receive_vector, 4, MSG_DONTWAIT, NULL), EAGAIN);
 }
 
+/* More than is sent, or received, without looking at what else there is to do. */
+TEST(as_many_messages_in_one_call_as_there_can_be)
+{
+    enum { COUNT = 1024, SIZE = 4096 };
+    static char out[SIZE], in[SIZE];
+    static struct mmsghdr vector[COUNT];
+    struct iovec out_iov = {out, SIZE}, in_iov = {in, SIZE};
+    int status, got = 0;
+    open_pair(SOCK_DGRAM);
+    for (int i = 0; i < COUNT; i++)
+        vector[i].msg_hdr = (struct msghdr){.msg_iov = &out_iov, .msg_iovlen = 1};
+    pid_t child = fork();
+    if (child == 0)
+        _exit(sendmmsg(pair[0], vector, COUNT, 0) != COUNT || vector[COUNT - 1].msg_len != SIZE);
+    for (int i = 0; i < COUNT; i++)
+        vector[i].msg_hdr = (struct msghdr){.msg_iov = &in_iov, .msg_iovlen = 1};
+    while (got < COUNT) {
+        int n = recvmmsg(pair[1], vector, (unsigned)(COUNT - got), 0, NULL);
+        ASSERT_GT(n, 0);
+        EXPECT_EQ(vector[n - 1].msg_len, SIZE);
+        got += n;
+    }
+    EXPECT_ERRNO(recv(pair[1], in, SIZE, MSG_DONTWAIT), EAGAIN);
+    EXPECT_EQ(waitpid(child, &status, 0), child);
+    EXPECT_EQ(status, 0);
+}
+
 TEST(recvmmsg_waits_for_one)
 {
     char in[2][4];

@@ -325,7 +325,7 @@ static bool emit_name(struct dir_emit *e, const char *name, size_t length, uint6
 const char *fs_list(const char *name)
 {
     struct file *f;
-    struct dir_emit e = {emit_name, 0};
+    struct dir_emit e = {.emit = emit_name};
     listing[0] = '\0';
     int r = fs_open(name, O_RDONLY | O_DIRECTORY, 0, &f);
     EXPECT_EQ(r, 0);
