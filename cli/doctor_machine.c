@@ -67,9 +67,14 @@ static void survey_limit(struct survey *s, const char *name, enum limited_by by,
                     by == LIMITED_BY_KERNEL ? "the sandbox's own kernel" : limited_by_name(by));
     /* Processes are made by calls, which it counts exactly. */
     if (by == LIMITED_BY_KERNEL && !is_counted)
-        survey_lacks(f, SURVEY_DEGRADED, "it is kept less exactly, by looking again and again",
-                     "run it where it may make control groups: as root, or in a unit of your own: "
-                     "systemd-run --user --scope -p Delegate=yes glovebox ...");
+        survey_lacks(
+            f, SURVEY_DEGRADED, "it is kept less exactly, by looking again and again",
+            /* systemd hands a service of root's what it likes, and root has no unit of a user's. */
+            geteuid() == 0 ? "run it where it may make control groups: in a unit of its own: "
+                             "systemd-run --scope -p Delegate=yes glovebox ..."
+                           : "run it where it may make control groups: as root, or in a "
+                             "unit of your own: "
+                             "systemd-run --user --scope -p Delegate=yes glovebox ...");
 }
 
 /* The proof of all of it. */

@@ -89,6 +89,17 @@ class Machine(Case):
         self.assertRegex(done.stdout, rb"(?m)^missing +Linux +2\.6")
         self.assertIn(b"upgrade to 5.19 or newer", done.stdout)
 
+    def test_without_control_groups(self):
+        """Whoever is root already is not told to be, nor to ask a manager of a user's."""
+        if os.geteuid() != 0:
+            self.skipTest("not root")
+        script = 'mount -t tmpfs none /sys/fs/cgroup && exec "$0" doctor --json'
+        done = subprocess.run(["unshare", "-m", "sh", "-c", script, GLOVEBOX], timeout=LIMIT, capture_output=True)
+        check = next(c for c in json.loads(done.stdout)["checks"] if c["name"] == "its limit of memory")
+        self.assertEqual(check["state"], "degraded")
+        self.assertIn("systemd-run --scope -p Delegate=yes glovebox", check["remedy"])
+        self.assertNotIn("as root", check["remedy"])
+
     def test_in_a_sandbox(self):
         """A machine that lacks nearly everything is told so, line by line, and nothing crashes."""
         mounts = []
