@@ -18,7 +18,7 @@ static struct {
     bool is_used;
     struct outlet outlet;
     struct buf lines;
-    bool is_full; /* lines are left out */
+    size_t left_out; /* lines that nobody was told of */
 } held;
 
 /* Line by line: of less than PIPE_BUF bytes each is taken by a pipe as a whole or not at all.
@@ -44,33 +44,53 @@ static void append(const char *line, const char *end)
     buf_append_str(&held.lines, end);
 }
 
+/* In the place of those that are missing; there is always room for it. */
+static void say_left_out(void)
+{
+    char line[100];
+    snprintf(line, sizeof(line), "more was said than was read; %zu line%s left out", held.left_out,
+             held.left_out == 1 ? " is" : "s are");
+    append(line, "\n");
+    held.left_out = 0;
+}
+
 static void hold(const char *line, const char *end)
 {
     size_t size = sizeof(name) - 1 + strlen(line) + strlen(end);
-    if (held.lines.size + size > HELD_MAX_BYTES)
-        held.is_full = true;
-    else
-        append(line, end);
+    if (held.lines.size + size > HELD_MAX_BYTES) {
+        held.left_out++;
+        return;
+    }
+    if (held.left_out > 0)
+        say_left_out();
+    append(line, end);
 }
 
 void cli_say_begin(void)
 {
     held.is_used = true;
-    held.lines = BUF_INIT(HELD_MAX_BYTES + 256); /* and what is said when it is full */
+    /* And what is said when it is full: twice, before a line that just fits and at the end. */
+    held.lines = BUF_INIT(HELD_MAX_BYTES + 512);
     outlet_open(&held.outlet, STDERR_FILENO);
 }
 
 void cli_say_end(void)
 {
     struct pollfd p = {.fd = held.outlet.fd, .events = POLLOUT};
-    if (held.is_full)
-        append("more was said than was read; the rest is left out", "\n");
+    if (held.left_out > 0)
+        say_left_out();
     bool is_done = write_held(false);
     while (!is_done && poll(&p, 1, SANDBOX_DELIVERY_MS) > 0)
         is_done = write_held(true);
     outlet_close(&held.outlet);
     buf_done(&held.lines);
-    held.is_used = held.is_full = false;
+    held.is_used = false;
+    held.left_out = 0;
+}
+
+int cli_say_pending(void)
+{
+    return held.is_used && !write_held(false) ? held.outlet.fd : -1;
 }
 
 /* In one write, so that lines of several processes don't mix. */

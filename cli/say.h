@@ -20,6 +20,12 @@ void cli_say(const char *line);
 void cli_say_begin(void);
 void cli_say_end(void);
 
+/*
+ * For a loop that goes on: writes what can be written. A descriptor to wait with until more can
+ * (POLLOUT), or -1: nothing is left. Of what there is no room for a line tells how much it was.
+ */
+int cli_say_pending(void);
+
 /* Likewise for the text of e: one line that is safe to show, whatever names are in it. */
 void cli_say_error(const struct sandbox_error *e);
 

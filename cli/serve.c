@@ -262,7 +262,8 @@ static int serve(struct serve_options *o, struct sandbox_error *e)
                       .spec = &o->run.spec,
                       .ready = on_ready,
                       .userdata = &told,
-                      .say = cli_say};
+                      .say = cli_say,
+                      .say_pending = cli_say_pending};
     memcpy(s.webhook_networks, o->webhook_networks, sizeof(s.webhook_networks));
     s.webhook_network_count = o->webhook_network_count;
     choose_state(o->state, path, sizeof(path));
@@ -274,7 +275,9 @@ static int serve(struct serve_options *o, struct sandbox_error *e)
         r = open_listeners(o, &s, e);
     if (r == 0) {
         serve_write_place(s.listeners[0], told.where);
+        cli_say_begin();
         r = serve_run(&s, e);
+        cli_say_end();
     }
     explicit_bzero(key, sizeof(key));
     for (size_t i = 0; i < s.listener_count; i++)

@@ -273,22 +273,25 @@ static bool take_signal(struct loop *l)
     return true;
 }
 
+#define FIXED_COUNT 4
+
 /* 1: go on; 0: a signal has come that ends it; or negative errno. */
 static int turn(struct loop *l, struct sandbox_error *e)
 {
-    struct pollfd p[3 + JOBS_MAX + MEASURINGS_MAX] = {
+    struct pollfd p[FIXED_COUNT + JOBS_MAX + MEASURINGS_MAX] = {
         {.fd = l->signals, .events = POLLIN},
         {.fd = l->server.channel, .events = POLLIN},
         {.fd = l->server.pidfd, .events = POLLIN},
+        {.fd = l->serve->say_pending(), .events = POLLOUT},
     };
-    size_t count = jobs_fill_poll(&l->jobs, p + 3);
-    struct pollfd *measured = p + 3 + count;
+    size_t count = jobs_fill_poll(&l->jobs, p + FIXED_COUNT);
+    struct pollfd *measured = p + FIXED_COUNT + count;
     size_t measured_count = measurings_fill_poll(&l->measurings, measured);
-    if (poll(p, 3 + count + measured_count, measurings_wait_ms(&l->measurings)) < 0)
+    if (poll(p, FIXED_COUNT + count + measured_count, measurings_wait_ms(&l->measurings)) < 0)
         return errno == EINTR ? 1 : -errno;
     if (p[0].revents && !take_signal(l))
         return 0;
-    jobs_step(&l->jobs, p + 3, count);
+    jobs_step(&l->jobs, p + FIXED_COUNT, count);
     measurings_step(&l->measurings, measured, measured_count);
     if (p[1].revents & POLLIN)
         take_message(l);

@@ -40,7 +40,8 @@ struct serve {
     /* The server takes requests; key: that it has just made, or "". Once. */
     void (*ready)(void *userdata, const char *key);
     void *userdata;
-    void (*say)(const char *line); /* for the person who started it */
+    void (*say)(const char *line); /* for the person who started it; does not wait */
+    int (*say_pending)(void); /* what to wait with for room to say more (POLLOUT); -1: nothing */
 };
 
 /*

@@ -356,5 +356,41 @@ class Disk(Case):
         server.start()
 
 
+class Unread(Server):
+    """What it says goes into a pipe that is full."""
+
+    def start(self):
+        self.reading, full = os.pipe()
+        os.set_blocking(full, False)
+        try:
+            while True:
+                os.write(full, b"x" * 4096)
+        except BlockingIOError:
+            pass
+        own, self.errors = self.errors, f"/proc/self/fd/{full}"
+        super().start()
+        os.close(full)
+        self.errors = own
+        with open(own, "wb"):
+            pass
+
+
+class Deaf(Case):
+    def test_who_does_not_read_what_it_says_holds_nobody_up(self):
+        server = Unread(self.folder)
+        self.addCleanup(server.end)
+        before = server.child()
+        os.kill(before, signal.SIGKILL)
+        self.assertTrue(wait_until(lambda: server.child() not in (None, before)))
+        self.assertEqual(server.client().ask("GET", "/v2/sandboxes").status, 200)
+        said = b""
+        while b"the server failed" not in said:
+            piece = os.read(server.reading, 65536)
+            self.assertTrue(piece, said[-1000:])
+            said += piece
+        os.close(server.reading)
+        server.stop()
+
+
 if __name__ == "__main__":
     main(sys.modules[__name__])

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 /* What there is to say while a program runs, and nobody reads it. */
 #include "cli/say.h"
+#include "lib/base/buf.h"
 #include "tests/harness/harness.h"
 
+#include <fcntl.h>
+#include <stdio.h>
 #include <sys/wait.h>
 
 #define LINE_BYTES \
@@ -26,7 +29,7 @@ static void read_to_end(int fd, char *ret, size_t size)
 /* Reads when it is told to. */
 static void be_reader(int from, int told)
 {
-    static const char last[] = "glovebox: more was said than was read; the rest is left out\n";
+    static const char last[] = " lines are left out\n";
     char end[256], byte;
     if (read(told, &byte, 1) != 1)
         _exit(1);
@@ -58,4 +61,41 @@ TEST(what_was_left_out_is_said)
     close(STDERR_FILENO);
     ASSERT_EQ(waitpid(pid, &status, 0), pid);
     EXPECT_EQ(status, 0);
+}
+
+/* As with a server, which goes on for ever: the reader that comes back is told what he missed. */
+TEST(who_reads_again_is_told_how_much_was_left_out)
+{
+    char line[LINE_BYTES + 1], piece[65536];
+    int said[2];
+    struct buf all = BUF_INIT(16u << 20);
+    ssize_t n;
+    ASSERT_EQ(pipe2(said, O_NONBLOCK), 0);
+    EXPECT_EQ(cli_say_pending(), -1);
+    int before = dup(STDERR_FILENO);
+    ASSERT_EQ(dup2(said[1], STDERR_FILENO), STDERR_FILENO);
+    memset(line, 'x', LINE_BYTES);
+    line[LINE_BYTES] = '\0';
+    cli_say_begin();
+    for (int i = 0; i < 4000; i++)
+        cli_say(line);
+    bool has_more;
+    do {
+        has_more = cli_say_pending() >= 0;
+        while ((n = read(said[0], piece, sizeof(piece))) > 0)
+            ASSERT_EQ(buf_append(&all, piece, (size_t)n), 0);
+    } while (has_more);
+    cli_say("again");
+    cli_say_end();
+    while ((n = read(said[0], piece, sizeof(piece))) > 0)
+        ASSERT_EQ(buf_append(&all, piece, (size_t)n), 0);
+    ASSERT_EQ(dup2(before, STDERR_FILENO), STDERR_FILENO);
+    size_t lines = 0, left_out = 0;
+    for (const char *at = all.data; (at = strchr(at, '\n')); at++)
+        lines++;
+    const char *told = strstr(all.data, "than was read; ");
+    ASSERT_TRUE(told && sscanf(told, "than was read; %zu lines", &left_out) == 1);
+    EXPECT_EQ(lines - 2 + left_out, 4000U);
+    EXPECT_STR(strstr(told, "\n"), "\nglovebox: again\n");
+    buf_done(&all);
 }
