@@ -193,11 +193,12 @@ static int ask(const struct order *o, struct buf *answer)
     };
     int r = o->url.is_secure ? load_roots(&c, &roots) : 0;
     _cleanup_close_ int fd = r == 0 ? dial(&o->url, &c) : -1;
-    if (r < 0 || fd < 0)
-        return r < 0 ? r : fd;
+    bool is_there = r == 0 && fd >= 0;
     c.fd = fd;
-    r = caller_ask(&c, &head, o->content, o->content_size, answer);
-    if (r < 0)
+    if (r == 0)
+        r = is_there ? caller_ask(&c, &head, o->content, o->content_size, answer) : fd;
+    tls_roots_free(roots);
+    if (r < 0 && is_there)
         strcat(why, o->url.is_secure ? "; is it your server? SSL_CERT_FILE names its authorities"
                                      : "; is it glovebox serve?");
     return r;

@@ -81,7 +81,11 @@ static int look_up(X509_LOOKUP *lookup, X509_LOOKUP_TYPE type, const X509_NAME *
             add_to_store(store, x, &x->roots[i]);
     const X509_OBJECT *found =
         X509_OBJECT_retrieve_by_subject(X509_STORE_get0_objects(store), type, name);
-    return found && X509_OBJECT_set1_X509(ret, X509_OBJECT_get0_X509(found));
+    X509 *certificate = found ? X509_OBJECT_get0_X509(found) : NULL;
+    if (!certificate || !X509_OBJECT_set1_X509(ret, certificate))
+        return 0;
+    X509_free(certificate); /* the store's is borrowed: who asks takes a reference of his own */
+    return 1;
 }
 
 static void lookup_free(X509_LOOKUP *lookup)
