@@ -113,6 +113,11 @@ static long finish_open(struct call *c, struct file *f, bool cloexec)
 {
     if (!file_is_half_open(f))
         return new_fd_install(c, f, cloexec);
+    /* Mode 3 asks for both rights and gives neither: a FIFO has no such end. */
+    if ((f->flags & O_ACCMODE) == O_ACCMODE) {
+        file_put(f);
+        return -EINVAL;
+    }
     c->state = f;
     c->release = release_fifo;
     return open_fifo(c, cloexec);

@@ -254,3 +254,15 @@ TEST(threads_of_one_process_meet)
     ASSERT_EQ(pthread_join(thread, &writer), 0);
     EXPECT_GE((long)writer, 0);
 }
+
+/* Access mode 3 asks for the rights of both ends, and there is no end that has neither. */
+TEST(no_end_can_neither_read_nor_write)
+{
+    make_fifo();
+    EXPECT_ERRNO(open("f", O_ACCMODE | O_NONBLOCK), EINVAL);
+    EXPECT_ERRNO(open("f", O_ACCMODE), EINVAL);
+    ASSERT_EQ(chmod("f", 0400), 0);
+    if (geteuid() != 0)
+        EXPECT_ERRNO(open("f", O_ACCMODE | O_NONBLOCK), EACCES);
+    EXPECT_GE(open("f", O_RDONLY | O_NONBLOCK), 0);
+}
