@@ -431,7 +431,11 @@ void execs_take(struct execs *x, const struct control_packet *p, const char *tex
     } else if (p->type == CONTROL_EXEC_FAILED && program->state == EXEC_STARTING) {
         exec_note_failed(program, p->status, text, p->text_size);
     } else if (p->type == CONTROL_EXEC_ENDED && program->state == EXEC_RUNNING) {
-        exec_note_ended(program, p->status, p->reason & CONTROL_REASON_MASK);
+        uint32_t reason = p->reason & CONTROL_REASON_MASK;
+        /* Killed while the sandbox is being ended: the kernel lives just long enough to see it. */
+        if (!x->is_ready && p->status == SIGKILL && reason == CONTROL_BY_ITSELF)
+            reason |= EXEC_WITH_SANDBOX;
+        exec_note_ended(program, p->status, reason);
     }
 }
 

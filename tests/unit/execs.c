@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Who connects to a starter while there is no descriptor for him. */
+/* Who connects to a starter while there is no descriptor for him, and what it hears of programs. */
 #include "sandbox/execs.h"
 
 #include "sandbox/exec.h"
@@ -8,6 +8,7 @@
 
 #include <fcntl.h>
 #include <poll.h>
+#include <signal.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 
@@ -54,4 +55,43 @@ TEST(who_was_not_let_in_is_when_others_let_go)
     execs_close(&x, 0, NULL, NULL);
     close(fd);
     close(registry.sandboxes);
+}
+
+/* The reason of the end that a starter notes when it hears of it. */
+static uint32_t reason_of(int32_t status, uint32_t reason, bool sandbox_ends)
+{
+    struct sandbox_error e;
+    struct execs x;
+    struct exec program = {.number = 1, .state = EXEC_RUNNING, .input = {.fd = -1}};
+    const struct control_packet p = {
+        .type = CONTROL_EXEC_ENDED, .value = 1, .status = status, .reason = reason};
+    mkdir("sandboxes", 0700);
+    registry.sandboxes = open("sandboxes", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    snprintf(registry.name, sizeof(registry.name), "one");
+    execs_init(&x);
+    ASSERT_EQ(execs_open(&x, &registry, &sandbox, &spec, &e), 0);
+    x.is_ready = true;
+    if (sandbox_ends)
+        execs_refuse(&x);
+    program.execs = &x;
+    for (size_t i = 0; i < ARRAY_SIZE(program.streams); i++)
+        program.streams[i].source.fd = -1;
+    list_append(&x.programs, &program.link);
+    x.running = 1;
+    execs_take(&x, &p, NULL);
+    EXPECT_TRUE(program.state == EXEC_OVER_WITH);
+    EXPECT_EQ(program.status, status);
+    list_remove(&program.link);
+    execs_close(&x, 0, NULL, NULL);
+    close(registry.sandboxes);
+    return program.reason;
+}
+
+/* The kernel may live just long enough to tell what the end of the sandbox did to the program. */
+TEST(who_is_killed_while_the_sandbox_ends_is_so_with_it)
+{
+    EXPECT_EQ(reason_of(SIGKILL, CONTROL_BY_ITSELF, true), CONTROL_BY_ITSELF | EXEC_WITH_SANDBOX);
+    EXPECT_EQ(reason_of(SIGKILL, CONTROL_BY_ITSELF, false), CONTROL_BY_ITSELF);
+    EXPECT_EQ(reason_of(SIGTERM, CONTROL_BY_ITSELF, true), CONTROL_BY_ITSELF);
+    EXPECT_EQ(reason_of(0, CONTROL_BY_ITSELF, true), CONTROL_BY_ITSELF);
 }
