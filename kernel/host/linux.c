@@ -2,7 +2,7 @@
 /*
  * The host layer on Linux.
  *
- * host calls: clock_gettime close ioctl openat pidfd_send_signal prlimit64
+ * host calls: clock_gettime close ioctl openat pidfd_send_signal ppoll prlimit64
  * process_vm_readv process_vm_writev read rt_sigreturn tgkill timer_create timer_settime tkill
  */
 #include "kernel/host/host.h"
@@ -12,6 +12,7 @@
 #include "kernel/host/watch.h"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <sys/resource.h>
@@ -40,22 +41,34 @@ static int ask_listener(unsigned long request, const void *argument)
 
 /* A host older than Linux 6.6 does not know the request: it always wakes its own way, and slower.
  */
-static void choose_wake_up(void)
+static void set_wake_up(uintptr_t flags)
 {
-    uintptr_t flags = overlap_now() ? 0 : SECCOMP_USER_NOTIF_FD_SYNC_WAKE_UP;
     ask_listener(SECCOMP_IOCTL_NOTIF_SET_FLAGS, (const void *)flags);
+}
+
+static int64_t now_ns(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return now.tv_sec * NSEC_PER_SEC + now.tv_nsec;
+}
+
+static bool call_is_there(void)
+{
+    struct pollfd listener = {.fd = listener_fd.n, .events = POLLIN};
+    return ppoll(&listener, 1, &(struct timespec){0}, NULL) > 0 && (listener.revents & POLLIN);
 }
 
 static unsigned calls_since_tick;
 
 static int receive_now(struct seccomp_notif *ret)
 {
+    bool overlaps = overlap_now(), was_there = overlaps && call_is_there();
     memset(ret, 0, sizeof(*ret)); /* the host insists */
     if (ioctl(listener_fd.n, SECCOMP_IOCTL_NOTIF_RECV, ret) < 0)
         return -errno;
     calls_since_tick++;
-    if (overlap_received((pid_t)ret->pid, ret->id))
-        choose_wake_up();
+    overlap_received((pid_t)ret->pid, ret->id, was_there, overlaps ? now_ns() : 0);
     return 0;
 }
 
@@ -90,13 +103,6 @@ static int make_ticker(void)
     if (sigaction(SIGALRM, &action, NULL) < 0 || timer_create(CLOCK_MONOTONIC, &event, &ticker) < 0)
         return -errno;
     return 0;
-}
-
-static int64_t now_ns(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return now.tv_sec * NSEC_PER_SEC + now.tv_nsec;
 }
 
 static bool is_far(int64_t deadline_ns)
@@ -174,15 +180,20 @@ int host_linux_start(struct hostfd listener, struct hostfd proc_dir, pid_t first
     proc_fd = proc_dir;
     snprintf(name, sizeof(name), "%d/ns/pid", first);
     tasks_pidns.n = openat(proc_fd.n, name, O_RDONLY | O_CLOEXEC);
-    choose_wake_up();
+    set_wake_up(SECCOMP_USER_NOTIF_FD_SYNC_WAKE_UP);
     int r = spare_start(proc_dir);
     return r < 0 ? r : make_ticker();
 }
 
 static int send_answer(const struct seccomp_notif_resp *answer)
 {
-    overlap_answered(answer->id);
-    return ask_listener(SECCOMP_IOCTL_NOTIF_SEND, answer);
+    bool apart = overlap_answered(answer->id, overlap_now() ? now_ns() : 0);
+    if (apart)
+        set_wake_up(0);
+    int r = ask_listener(SECCOMP_IOCTL_NOTIF_SEND, answer);
+    if (apart)
+        set_wake_up(SECCOMP_USER_NOTIF_FD_SYNC_WAKE_UP);
+    return r;
 }
 
 static int linux_answer(uint64_t id, int64_t result)

@@ -14,10 +14,12 @@ struct task {
     bool is_running; /* out of the kernel, as far as that is known */
     uint64_t id;     /* of its last call */
     uint64_t answered_at;
+    int64_t let_go_ns, worked_ns; /* 0: not known */
 };
 
 static struct task tasks[TASKS];
 static uint64_t calls;
+static uint64_t awaited; /* the last call, if the kernel slept until it came */
 static unsigned score;
 static bool overlaps;
 
@@ -43,30 +45,32 @@ static bool another_runs(const struct task *caller)
     return false;
 }
 
-bool overlap_received(pid_t tid, uint64_t id)
+void overlap_received(pid_t tid, uint64_t id, bool was_there, int64_t now_ns)
 {
     struct task *caller = find_or_replace(tid);
     caller->is_running = false;
     caller->id = id;
+    caller->worked_ns = overlaps && caller->let_go_ns ? now_ns - caller->let_go_ns : 0;
+    awaited = was_there ? 0 : id;
     calls++;
     if (another_runs(caller))
         score = MIN(score + 1, (unsigned)SCORE_MAX);
     else
         score -= MIN(score, (unsigned)(overlaps ? SCORE_PAUSE : SCORE_ALONE));
-    bool before = overlaps;
     overlaps = overlaps ? score > 0 : score >= SCORE_ENTER;
-    return overlaps != before;
 }
 
-void overlap_answered(uint64_t id)
+bool overlap_answered(uint64_t id, int64_t now_ns)
 {
     for (size_t i = 0; i < TASKS; i++) {
         if (tasks[i].id != id)
             continue;
         tasks[i].is_running = true;
         tasks[i].answered_at = calls;
-        return;
+        tasks[i].let_go_ns = overlaps ? now_ns : 0;
+        return overlaps && id != awaited && tasks[i].worked_ns >= OVERLAP_APART_NS;
     }
+    return false;
 }
 
 bool overlap_now(void)
