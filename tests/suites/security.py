@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """tests/security: hostile guests, against the sanitized kernel (GLOVEBOX); what the sanitized server leaks; those end-to-end tests in
-which strangers speak to the server and to the library, with sanitizers too; and the jail around a kernel that an
+which strangers speak to the server, with sanitizers too; and the jail around a kernel that an
 attacker has taken over, in the build without sanitizers, which make it wide."""
 import os
 import subprocess
@@ -9,7 +9,7 @@ import sys
 
 from common import GLOVEBOX, ROOT
 
-E2E = ("library", "server_files", "server_protocol", "server_wire")
+E2E = ("server_files", "server_protocol", "server_wire")
 PLAIN = os.environ.get("PLAIN_BUILD", "build")
 
 
