@@ -14,6 +14,32 @@ static const struct {
     {"egressProxy", 403, "network.egressProxy is not offered; leave it out"},
 };
 
+static bool is_known(const char *name, bool is_replacement)
+{
+    static const char *const names[] = {
+        "allowOut", "denyOut", "rules", "egressProxy", "allowPublicTraffic", "maskRequestHost"};
+    for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+        if (!strcmp(names[i], name))
+            return true;
+    return is_replacement && !strcmp(name, "allow_internet_access");
+}
+
+/* One that is mistyped would leave open what it was to close. */
+static int refuse_unknown(const struct network_wish *w, const char **ret_why)
+{
+    const char *name;
+    json_t *value;
+    json_object_foreach((json_t *)w->network, name, value)
+    {
+        if (json_is_null(value) || is_known(name, w->is_replacement))
+            continue;
+        *ret_why = "network: there is a member that is not offered here; give allowOut, denyOut, "
+                   "rules, allowPublicTraffic and maskRequestHost";
+        return 400;
+    }
+    return 0;
+}
+
 static int refuse_others(const json_t *network, const char **ret_why)
 {
     for (size_t i = 0; i < ARRAY_SIZE(refused); i++) {
@@ -161,7 +187,9 @@ int network_compile(const struct network_wish *w, struct buf *policy, const char
 {
     const json_t *allow = json_object_get(w->network, "allowOut");
     const json_t *deny = json_object_get(w->network, "denyOut");
-    int r = refuse_others(w->network, ret_why);
+    int r = refuse_unknown(w, ret_why);
+    if (r == 0)
+        r = refuse_others(w->network, ret_why);
     if (r == 0)
         r = check_list(allow, "network.allowOut: give a list of at most 256 hosts and networks",
                        ret_why);

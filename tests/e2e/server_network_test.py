@@ -98,9 +98,17 @@ class Network(Networked):
         box = self.client.create(network={"allowOut": ["api.good.test"], "denyOut": ALL})
         for wrong, status in (({"allowOut": "api.good.test"}, 400), ({"denyOut": ["evil.test"]}, 400), ({"allowOut": ["a.test"]}, 400),
                               ({"rules": {"h": []}}, 400), ({"rules": {"h": [{"transform": {"headers": {"a": "${secret.X}"}}}]}}, 400),
-                              ({"egressProxy": {"address": "x"}}, 403), ({"allow_internet_access": 1}, 400)):
+                              ({"egressProxy": {"address": "x"}}, 403), ({"allow_internet_access": 1}, 400), ({"denyout": ALL}, 400),
+                              ({"httpsPorts": [443]}, 400)):
             self.change(box, status, **wrong)
         self.assertEqual(self.said(box, "by_name('api.good.test')"), "ok")
+
+    def test_members_that_are_not_offered(self):
+        for network, status in (({"denyout": ALL}, 400), ({"allow_internet_access": False}, 400), ({"httpsPorts": None, "denyOut": ALL}, 201)):
+            answer = self.client.ask("POST", "/v2/sandboxes", {"templateID": "base", "network": network})
+            self.assertEqual(answer.status, status, (network, answer.body))
+            if status == 400:
+                self.assertIn("is not offered here", answer.json()["message"])
 
     def test_one_without_a_network_gets_none(self):
         box = self.client.create()
