@@ -7,6 +7,7 @@
 
 static void on_idle(struct timer *t);
 
+static struct list all = {&all, &all};    /* also those that are about to rest, whom nobody has */
 static struct list idle = {&idle, &idle}; /* those that rest longest first */
 static size_t idle_count;
 static struct timer idle_timer = {.fire = on_idle};
@@ -14,6 +15,7 @@ static struct timer idle_timer = {.fire = on_idle};
 static void release(struct watch *w)
 {
     struct files_link *l = container_of(w, struct files_link, watch);
+    list_remove(&l->all);
     free(l->texts);
     free(l);
 }
@@ -165,6 +167,7 @@ struct files_link *files_link_get(const char *name,
             free(l);
             return NULL;
         }
+        list_append(&all, &l->all);
     }
     l->answered = answered;
     l->userdata = userdata;

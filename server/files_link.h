@@ -17,7 +17,7 @@
 struct files_link {
     struct watch watch;
     struct ask ask;
-    struct list idle;
+    struct list all, idle;
     int64_t idle_until_ns;
     char name[FILES_LINK_NAME_MAX];
     struct files_connection connection;
