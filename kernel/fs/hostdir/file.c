@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* host calls: close fstat lseek newfstatat pread64 pwritev2 sync_file_range */
+/* host calls: close fstat lseek newfstatat sync_file_range */
 #include "kernel/fs/hostdir/hostdir.h"
 #include "kernel/fs/layer/content.h"
 #include "kernel/fs/layer/store.h"
@@ -62,9 +62,9 @@ static ssize_t file_read(struct file *f, struct uio *u, off_t *pos, int flags)
     ssize_t done = 0;
     while (u->left > 0) {
         size_t want = MIN(u->left, CONTENT_BOUNCE_BYTES);
-        ssize_t got = pread(hostfile_of(f)->fd, content_bounce, want, *pos);
+        ssize_t got = store_read(hostfile_of(f)->fd, content_bounce, want, *pos);
         if (got < 0)
-            return done > 0 ? done : -errno;
+            return done > 0 ? done : got;
         ssize_t n = uio_copy_out(u, content_bounce, (size_t)got);
         if (n < 0)
             return done > 0 ? done : n;
@@ -85,10 +85,9 @@ static ssize_t file_write(struct file *f, struct uio *u, off_t *pos, int flags)
         ssize_t n = uio_copy_in(u, content_bounce, MIN(u->left, CONTENT_BOUNCE_BYTES));
         if (n <= 0)
             return done > 0 ? done : n;
-        struct iovec v = {content_bounce, (size_t)n};
-        ssize_t put = pwritev2(fd, &v, 1, *pos, append ? RWF_APPEND : 0);
+        ssize_t put = store_write(fd, content_bounce, (size_t)n, *pos, append ? RWF_APPEND : 0);
         if (put < 0)
-            return done > 0 ? done : -errno;
+            return done > 0 ? done : put;
         done += put;
         struct stat st;
         *pos = append && fstat(fd, &st) == 0 ? st.st_size : *pos + put;

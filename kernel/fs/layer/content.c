@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* host calls: close copy_file_range fstat ftruncate lseek newfstatat pread64 pwrite64 */
+/* host calls: close copy_file_range fstat ftruncate lseek newfstatat pwrite64 */
 #include "kernel/fs/layer/content.h"
 
 #include "kernel/core/limits.h"
@@ -261,10 +261,10 @@ ssize_t content_read_host(int fd, struct uio *u, off_t pos, off_t end)
     while (u->left > 0 && pos < end) {
         size_t want = MIN(u->left, CONTENT_BOUNCE_BYTES);
         want = MIN(want, (size_t)(end - pos));
-        ssize_t got = pread(fd, content_bounce, want, pos);
+        ssize_t got = store_read(fd, content_bounce, want, pos);
         if (got < 0)
-            return done > 0 ? done : -errno;
-        if ((size_t)got < want)
+            return done > 0 ? done : got;
+        if ((size_t)got < want) /* cut since it was looked at */
             memset(content_bounce + got, 0, want - (size_t)got);
         ssize_t n = uio_copy_out(u, content_bounce, want);
         if (n < 0)
@@ -361,9 +361,10 @@ static int copy_range(struct content *c, int fd, off_t from, off_t to)
         off_t in_pos = from, out_pos = from;
         ssize_t n = copy_file_range(fd, &in_pos, out, &out_pos, (size_t)(to - from), 0);
         if (n <= 0) {
-            n = pread(fd, content_bounce, MIN(CONTENT_BOUNCE_BYTES, (size_t)(to - from)), from);
+            size_t size = MIN(CONTENT_BOUNCE_BYTES, (size_t)(to - from));
+            n = store_read(fd, content_bounce, size, from);
             if (n <= 0)
-                return n < 0 ? -errno : 0;
+                return (int)n;
             r = write_all(out, content_bounce, (size_t)n, from);
             if (r < 0)
                 return r;
@@ -378,8 +379,8 @@ static int copy_to_memory(struct content *c, int fd, off_t size)
     int r = reserve(c, 0, size);
     if (r < 0)
         return r;
-    ssize_t n = pread(fd, c->data, (size_t)size, 0);
-    return n < 0 ? -errno : 0;
+    ssize_t n = store_read(fd, c->data, (size_t)size, 0);
+    return n < 0 ? (int)n : 0;
 }
 
 int content_copy_from(struct content *c, int fd, off_t size)

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * Inodes of the layer: making, changing and freeing them.
- *
- * host calls: pread64
  */
 #include "kernel/fs/layer/layer.h"
 
 #include "kernel/core/kernel.h"
+#include "kernel/fs/layer/store.h"
 
 /*
  * Numbers of lower inodes lie above all of the sandbox's own: a tag of the host device, then the
@@ -216,9 +215,9 @@ static int read_whole(struct lower *l, struct buf *ret)
 {
     int fd = lower_open(l);
     for (off_t pos = 0; fd >= 0;) {
-        ssize_t n = pread(fd, content_bounce, CONTENT_BOUNCE_BYTES, pos);
+        ssize_t n = store_read(fd, content_bounce, CONTENT_BOUNCE_BYTES, pos);
         if (n <= 0)
-            return n < 0 ? -errno : 0;
+            return (int)n;
         int r = buf_append(ret, content_bounce, (size_t)n);
         if (r < 0)
             return r;
