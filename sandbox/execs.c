@@ -432,8 +432,8 @@ void execs_take(struct execs *x, const struct control_packet *p, const char *tex
         exec_note_failed(program, p->status, text, p->text_size);
     } else if (p->type == CONTROL_EXEC_ENDED && program->state == EXEC_RUNNING) {
         uint32_t reason = p->reason & CONTROL_REASON_MASK;
-        /* Killed while the sandbox is being ended: the kernel lives just long enough to see it. */
-        if (!x->is_ready && p->status == SIGKILL && reason == CONTROL_BY_ITSELF)
+        /* The kernel may live just long enough to see what the end of the sandbox did to it. */
+        if (x->is_ending && p->status == SIGKILL && reason == CONTROL_BY_ITSELF)
             reason |= EXEC_WITH_SANDBOX;
         exec_note_ended(program, p->status, reason);
     }
@@ -447,6 +447,12 @@ void execs_ready(struct execs *x)
 void execs_refuse(struct execs *x)
 {
     x->is_ready = false;
+}
+
+void execs_expect_end(struct execs *x)
+{
+    x->is_ready = false;
+    x->is_ending = true;
 }
 
 void execs_note_memory(struct execs *x, int32_t pid)

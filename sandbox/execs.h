@@ -49,6 +49,7 @@ struct execs {
     size_t client_count;
     int32_t last_number;
     bool is_ready;            /* the kernel takes CONTROL_EXEC */
+    bool is_ending;           /* and all programs are killed just now */
     bool is_deaf;             /* no descriptor is left for who connects */
     bool has_closed;          /* ... since when perhaps one is */
     int64_t deaf_until_ns;    /* ... at the latest, CLOCK_MONOTONIC */
@@ -92,6 +93,9 @@ void execs_ready(struct execs *x);
 
 /* The sandbox is about to end: no further program is started. */
 void execs_refuse(struct execs *x);
+
+/* ... and now: whoever is killed from now on is so with it. */
+void execs_expect_end(struct execs *x);
 
 /* The process of that id was killed since the sandbox's memory was used up. */
 void execs_note_memory(struct execs *x, int32_t pid);

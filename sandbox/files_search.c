@@ -76,12 +76,13 @@ static void listen_to_client(struct files_pair *p, bool is_heard)
         p->is_over = true;
 }
 
-/* What can wait is none: it must be memory, as the host says. */
+/* What can wait is none: it must be memory, as the host says. O_APPEND would make each write
+ * longer. */
 static int check_memory(int fd, size_t *ret_size)
 {
     struct stat st;
-    if (fcntl(fd, F_GET_SEALS) < 0 || fstat(fd, &st) < 0 || st.st_size < FILES_MEMORY_MIN_BYTES ||
-        st.st_size > FILES_MEMORY_MAX_BYTES)
+    if (fcntl(fd, F_GET_SEALS) < 0 || (fcntl(fd, F_GETFL) & O_APPEND) || fstat(fd, &st) < 0 ||
+        st.st_size < FILES_MEMORY_MIN_BYTES || st.st_size > FILES_MEMORY_MAX_BYTES)
         return -EBADF;
     *ret_size = (size_t)st.st_size;
     return 0;
@@ -118,11 +119,13 @@ static int begin(struct files_pair *p)
     return r < 0 ? r : watch_side(p, &p->client, EPOLL_CTL_ADD, EPOLLIN);
 }
 
-/* Unread questions would take the answer away: unix(7) resets then. */
+/* Unread questions would take the answer away: unix(7) resets then. None comes after the shutdown.
+ */
 static void refuse(int socket, int error)
 {
     const struct files_answer answer = {.error = error};
     send(socket, &answer, sizeof(answer), MSG_DONTWAIT | MSG_NOSIGNAL);
+    shutdown(socket, SHUT_RD);
     while (recv(socket, piece, sizeof(piece), MSG_DONTWAIT) > 0)
         ;
 }

@@ -67,6 +67,7 @@ static void set_state(struct run *r, enum state state, int64_t limit_ms)
 
 static void start_dying(struct run *r)
 {
+    execs_expect_end(&r->execs);
     cgroup_unthrottle(&r->place.record.cgroup);
     sandbox_kill(r->sandbox);
     r->idle_looks = 0;
@@ -76,6 +77,7 @@ static void start_dying(struct run *r)
 
 static void start_killing(struct run *r)
 {
+    execs_expect_end(&r->execs);
     cgroup_unthrottle(&r->place.record.cgroup);
     if (sandbox_send(r->sandbox, CONTROL_KILL, 0))
         set_state(r, KILLING, SANDBOX_KILL_MS);
@@ -153,7 +155,6 @@ static void end_for_policy(void *userdata, const char *secret, size_t size)
         outcome_note_policy(r->outcome, secret, size);
     if (r->state != RUNNING && r->state != ENDING)
         return;
-    execs_refuse(&r->execs);
     start_killing(r);
 }
 
@@ -350,6 +351,7 @@ void run_start_leaving(struct run *r)
     r->has_outcome = true;
     if (r->state == GONE || r->state == DYING)
         return;
+    execs_expect_end(&r->execs);
     if (r->state == KILLING)
         start_telling(r);
     int64_t before_ns = r->deadline_ns;

@@ -2,6 +2,7 @@
 #include "kernel/net/inet.h"
 
 #include "kernel/core/kernel.h"
+
 /* net.ipv4.ip_local_port_range */
 #define EPHEMERAL_FIRST 32768
 #define EPHEMERAL_COUNT (60999 - EPHEMERAL_FIRST + 1)

@@ -123,14 +123,22 @@ void rights_land(struct rights *r)
 }
 
 /* A collection looks at all that is in flight: what it took decides how soon the next one is. */
-static int64_t collect_delay_ns = COLLECT_DELAY_NS;
+static int64_t collect_delay_ns = COLLECT_DELAY_NS, collected_ns;
+
+static void collect(void);
 
 static void on_collect(struct timer *t)
 {
     int64_t began = clock_monotonic_ns();
-    rights_collect();
-    collect_delay_ns =
-        MAX(COLLECT_SHARE * (clock_monotonic_ns() - began), (int64_t)COLLECT_DELAY_NS);
+    collect();
+    collected_ns = clock_monotonic_ns();
+    collect_delay_ns = MAX(COLLECT_SHARE * (collected_ns - began), (int64_t)COLLECT_DELAY_NS);
+}
+
+void rights_collect(void)
+{
+    if (collected_ns == 0 || clock_monotonic_ns() - collected_ns >= collect_delay_ns)
+        on_collect(NULL);
 }
 
 void rights_collect_soon(void)
@@ -189,7 +197,7 @@ static void condemn(struct message *m, struct list *garbage)
  * Suspects are the sockets in flight that have no other reference than those from queues. Of these,
  * one that a queue of a non-suspect refers to is reachable, and all that it holds.
  */
-void rights_collect(void)
+static void collect(void)
 {
     struct list reachable, garbage;
     struct socket *s;

@@ -52,5 +52,5 @@ void rights_land(struct rights *r);
 
 /* A descriptor of a unix socket was closed: what has become unreachable is collected soon. */
 void rights_collect_soon(void);
-/* Finds and drops what no process can reach any more. */
+/* Finds and drops what no process can reach any more, unless that has just been done. */
 void rights_collect(void);

@@ -10,7 +10,8 @@
  * starter stays in between, and speaks so to both (sandbox/files_search.h). Each question is
  * answered with one packet, and who asks has never more than one under way: so nothing is sent that
  * nobody waits for, and whoever is slow waits alone. The bytes of files pass through the memory
- * file, from its start: it is read and written with pread(2) and pwrite(2) only, which never wait.
+ * file, from its start: the kernel reads and writes it with pread(2) and pwrite(2), which never
+ * wait.
  *
  * A connection does one thing at a time, many one after another: an OPEN, a LIST or a WATCH ends
  * what was before it, and what was written but not committed is gone then.

@@ -3,6 +3,7 @@
 """Files of a running sandbox that has secrets: no value of them comes back, and all else is as without."""
 import base64
 import errno
+import fcntl
 import os
 import socket
 import struct
@@ -167,14 +168,19 @@ os.setxattr(name, 'user.e2b.word', {VALUE.encode()!r})
 
     def test_memory_that_is_none(self):
         self.sandbox()
+        appended = os.memfd_create("appended")
+        self.addCleanup(os.close, appended)
+        os.ftruncate(appended, 1 << 20)
+        fcntl.fcntl(appended, fcntl.F_SETFL, os.O_APPEND)
         with open(self.path("file"), "w+b") as f:
             f.truncate(1 << 20)
-            with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as s:
-                s.connect(files.socket_path(self.name, "+files"))
-                s.settimeout(LIMIT)
-                socket.send_fds(s, [struct.pack("<II", 1, 0)], [f.fileno()])
-                self.assertEqual(files.ANSWER.unpack(s.recv(100))[:2], (0, errno.EBADF))
-                self.assertEqual(s.recv(100), b"")
+            for memory in (f.fileno(), appended):
+                with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as s:
+                    s.connect(files.socket_path(self.name, "+files"))
+                    s.settimeout(LIMIT)
+                    socket.send_fds(s, [struct.pack("<II", 1, 0)], [memory])
+                    self.assertEqual(files.ANSWER.unpack(s.recv(100))[:2], (0, errno.EBADF))
+                    self.assertEqual(s.recv(100), b"")
         memory = os.memfd_create("shrinks")
         self.addCleanup(os.close, memory)
         os.ftruncate(memory, 4096)

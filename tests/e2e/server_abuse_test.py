@@ -385,6 +385,7 @@ class Deaf(Case):
         self.assertEqual(server.client().ask("GET", "/v2/sandboxes").status, 200)
         said = b""
         while b"the server failed" not in said:
+            self.assertTrue(select.select([server.reading], [], [], LIMIT)[0], said[-1000:])
             piece = os.read(server.reading, 65536)
             self.assertTrue(piece, said[-1000:])
             said += piece

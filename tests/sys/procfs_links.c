@@ -371,7 +371,7 @@ TEST(maps_are_in_order)
 TEST(maps_name_stack_heap_and_program)
 {
     char line[4096], exe[4096] = "";
-    int local;
+    int local = 0;
     ASSERT_TRUE(map_line_of(&local, line, sizeof(line)));
     EXPECT_TRUE(strstr(line, "[stack]") != NULL);
     ASSERT_TRUE(sbrk(4096) != (void *)-1);

@@ -376,7 +376,7 @@ static volatile sig_atomic_t was_on_alternate;
 
 static void look_at_stack(int sig, siginfo_t *info, void *context)
 {
-    char here;
+    char here = 0;
     was_on_alternate = &here >= alternate && &here < alternate + sizeof(alternate);
     ran++;
 }
@@ -526,13 +526,13 @@ static volatile sig_atomic_t inner_was_on_alternate, outer_is_on_alternate;
 
 static void look_inside(int sig, siginfo_t *info, void *context)
 {
-    char here;
+    char here = 0;
     inner_was_on_alternate = is_on_alternate(&here);
 }
 
 static void raise_another(int sig, siginfo_t *info, void *context)
 {
-    char here;
+    char here = 0;
     outer_is_on_alternate = is_on_alternate(&here);
     raise(SIGUSR2);
     sigaltstack(NULL, &seen);

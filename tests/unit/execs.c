@@ -58,7 +58,7 @@ TEST(who_was_not_let_in_is_when_others_let_go)
 }
 
 /* The reason of the end that a starter notes when it hears of it. */
-static uint32_t reason_of(int32_t status, uint32_t reason, bool sandbox_ends)
+static uint32_t reason_of(int32_t status, uint32_t reason, void (*prepare)(struct execs *x))
 {
     struct sandbox_error e;
     struct execs x;
@@ -71,8 +71,8 @@ static uint32_t reason_of(int32_t status, uint32_t reason, bool sandbox_ends)
     execs_init(&x);
     ASSERT_EQ(execs_open(&x, &registry, &sandbox, &spec, &e), 0);
     x.is_ready = true;
-    if (sandbox_ends)
-        execs_refuse(&x);
+    if (prepare)
+        prepare(&x);
     program.execs = &x;
     for (size_t i = 0; i < ARRAY_SIZE(program.streams); i++)
         program.streams[i].source.fd = -1;
@@ -90,8 +90,11 @@ static uint32_t reason_of(int32_t status, uint32_t reason, bool sandbox_ends)
 /* The kernel may live just long enough to tell what the end of the sandbox did to the program. */
 TEST(who_is_killed_while_the_sandbox_ends_is_so_with_it)
 {
-    EXPECT_EQ(reason_of(SIGKILL, CONTROL_BY_ITSELF, true), CONTROL_BY_ITSELF | EXEC_WITH_SANDBOX);
-    EXPECT_EQ(reason_of(SIGKILL, CONTROL_BY_ITSELF, false), CONTROL_BY_ITSELF);
-    EXPECT_EQ(reason_of(SIGTERM, CONTROL_BY_ITSELF, true), CONTROL_BY_ITSELF);
-    EXPECT_EQ(reason_of(0, CONTROL_BY_ITSELF, true), CONTROL_BY_ITSELF);
+    EXPECT_EQ(reason_of(SIGKILL, CONTROL_BY_ITSELF, execs_expect_end),
+              CONTROL_BY_ITSELF | EXEC_WITH_SANDBOX);
+    /* In the grace: the sandbox lives on for a while. */
+    EXPECT_EQ(reason_of(SIGKILL, CONTROL_BY_ITSELF, execs_refuse), CONTROL_BY_ITSELF);
+    EXPECT_EQ(reason_of(SIGKILL, CONTROL_BY_ITSELF, NULL), CONTROL_BY_ITSELF);
+    EXPECT_EQ(reason_of(SIGTERM, CONTROL_BY_ITSELF, execs_expect_end), CONTROL_BY_ITSELF);
+    EXPECT_EQ(reason_of(0, CONTROL_BY_ITSELF, execs_expect_end), CONTROL_BY_ITSELF);
 }

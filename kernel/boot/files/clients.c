@@ -234,7 +234,8 @@ void files_admit(struct hostfd socket, struct hostfd memory)
     if (r == 0)
         return;
     send_answer(socket, &(struct files_answer){.error = -r});
-    /* Unread questions would take the answer away: unix(7) resets then. */
+    /* Unread questions would take the answer away: unix(7) resets then. None comes after this. */
+    shutdown(socket.n, SHUT_RD);
     while (recv(socket.n, files_reply.bytes, sizeof(files_reply.bytes), MSG_DONTWAIT) > 0)
         ;
     hostfd_close(&socket);
