@@ -70,12 +70,14 @@ static void show_line(struct view *v)
     json_decref(o);
 }
 
-static void take(struct view *v, const char *data, size_t size)
+/* 0 or -ENOMEM. */
+static int take(struct view *v, const char *data, size_t size)
 {
     while (size > 0) {
         const char *newline = memchr(data, '\n', size);
         size_t piece = newline ? (size_t)(newline - data) : size;
-        buf_append(&v->line, data, piece);
+        if (buf_append(&v->line, data, piece) == -ENOMEM)
+            return -ENOMEM;
         if (newline && !v->line.failed)
             show_line(v);
         if (newline)
@@ -84,6 +86,7 @@ static void take(struct view *v, const char *data, size_t size)
         data += piece;
         size -= piece;
     }
+    return 0;
 }
 
 /* All that is there. 0 or negative errno. */
@@ -91,8 +94,11 @@ static int show_all(struct view *v, struct decisions_reader *r)
 {
     char data[16384];
     ssize_t n;
-    while ((n = decisions_reader_read(r, data, sizeof(data))) > 0)
-        take(v, data, (size_t)n);
+    while ((n = decisions_reader_read(r, data, sizeof(data))) > 0) {
+        int error = take(v, data, (size_t)n);
+        if (error < 0)
+            return error;
+    }
     if (n == 0 && fflush(stdout) == EOF)
         return -errno;
     return (int)n;
@@ -128,8 +134,8 @@ static int show(const char *name, const struct egress_options *o, struct sandbox
     buf_done(&v.line);
     decisions_reader_close(&r);
     if (error < 0)
-        return sandbox_error_set(e, error, "egress: %s; make room for what is printed",
-                                 strerror(-error));
+        return sandbox_error_set(
+            e, error, "egress: %s; make room for what is printed, or try again", strerror(-error));
     return 0;
 }
 

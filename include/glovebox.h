@@ -333,7 +333,7 @@ int glovebox_logs_next(struct glovebox_logs *l, int timeout_ms, struct glovebox_
 struct glovebox_policy {
     const char *json;     /* a document, glovebox-policy(5); NULL: the one that is in force */
     size_t size;          /* of json, without a NUL */
-    const char *phase;    /* NULL: the one that it is in, where json has that; else json's first */
+    const char *phase;    /* NULL or "": the one it is in, where json has that; else json's first */
     uint64_t generation;  /* that is to be replaced, and no other; 0: whichever is in force */
     uint64_t reserved[4]; /* 0 */
 };
@@ -343,11 +343,14 @@ struct glovebox_policy {
  * `glovebox policy set` and `policy phase` do: 0 and its generation (the policy that a sandbox was
  * made with is 1), when no connection is open any more that it does not allow. What is wrong with a
  * document is said with its line and column, and the one before it stays in force: -EINVAL: it is
- * none, or has no such phase; -EOPNOTSUPP: it changes what can't be changed in a running sandbox;
- * -E2BIG: more than 256 KiB; -ESTALE: another generation is in force. -ENOENT: no such sandbox
- * runs; -ENOTCONN: it was made without a policy, and has nobody to give one to. -ETIMEDOUT: its
- * starter has been stopped, and did not answer for ten seconds, the longest that is waited for; it
- * may come into force later.
+ * none, or has no such phase, or neither a document nor a phase was given; -EOPNOTSUPP: it changes
+ * what can't be changed in a running sandbox; -E2BIG: more than 256 KiB; -ESTALE: another
+ * generation is in force. -ENOENT: no such sandbox runs; -ENOTCONN: it was made without a policy,
+ * and has nobody to give one to. -EAGAIN: its gateway has too much to do; try again. -ETIMEDOUT:
+ * its starter has been stopped, and did not answer for ten seconds, the longest that is waited for,
+ * whatever signals come; -ECONNRESET: its starter or gateway ended, or others who asked were in the
+ * way; -EPROTO: its starter is of another version: with these three it may have come into force, or
+ * still do, which the record below tells. ret_generation may be NULL; it is written to only with 0.
  */
 int glovebox_policy_set(const char *name, const struct glovebox_policy *p, uint64_t *ret_generation,
                         struct glovebox_error *e);

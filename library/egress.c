@@ -108,8 +108,9 @@ static bool is_line(const struct buf *line)
            line->data[line->size - 1] == '}' && !memchr(line->data, '\0', line->size);
 }
 
-/* Goes on in the piece that was read: whether a line is whole. */
-static bool take_line(struct glovebox_egress *x)
+/* Goes on in the piece that was read: 1: a line is whole; 0; -ENOMEM: it stays where it is, so that
+ * no decision is left out. */
+static int take_line(struct glovebox_egress *x)
 {
     if (x->is_told)
         buf_reset(&x->line);
@@ -117,15 +118,18 @@ static bool take_line(struct glovebox_egress *x)
     while (x->at < x->size) {
         const char *start = x->piece + x->at, *end = memchr(start, '\n', x->size - x->at);
         size_t size = end ? (size_t)(end - start) : x->size - x->at;
-        buf_append(&x->line, start, size);
+        if (buf_append(&x->line, start, size) == -ENOMEM) {
+            x->line.failed = false;
+            return -ENOMEM;
+        }
         x->at += size + (end ? 1 : 0);
         x->is_told = end && is_line(&x->line);
         if (x->is_told)
-            return true;
+            return 1;
         if (end)
             buf_reset(&x->line);
     }
-    return false;
+    return 0;
 }
 
 /* 0: a line is whole; -EAGAIN, -EPIPE: none is, or comes any more; or negative errno. */
@@ -133,14 +137,15 @@ static int read_line(struct glovebox_egress *x)
 {
     /* Asked before: what is read after a no is all. */
     bool is_live = x->watch >= 0 && decisions_reader_is_live(&x->reader);
-    while (!take_line(x)) {
+    int r;
+    while ((r = take_line(x)) == 0) {
         ssize_t n = decisions_reader_read(&x->reader, x->piece, sizeof(x->piece));
         if (n <= 0)
             return n < 0 ? (int)n : is_live ? -EAGAIN : -EPIPE;
         x->at = 0;
         x->size = (size_t)n;
     }
-    return 0;
+    return MIN(r, 0);
 }
 
 /* Whether the deadline was reached. */

@@ -77,10 +77,15 @@ struct decisions_reader {
  */
 int decisions_reader_open(struct decisions_reader *r, const char *name, struct sandbox_error *e);
 
+/* Likewise, in that runtime folder, which stays the caller's. */
+int decisions_reader_open_in(struct decisions_reader *r, int runtime, const char *name,
+                             struct sandbox_error *e);
+
 /* The name of its sandbox. */
 const char *decisions_reader_sandbox(const struct decisions_reader *r);
 
-/* Whether the sandbox runs. What is read after a no is all there will be. */
+/* Whether the sandbox runs, or that can't be known. What is read after a no is all there will be.
+ */
 bool decisions_reader_is_live(const struct decisions_reader *r);
 
 /*

@@ -139,8 +139,10 @@ static int read_line(int fd, struct buf *line, size_t *ret_size)
             return n < 0 ? -errno : -EAGAIN;
         const char *end = memchr(piece, '\n', (size_t)n);
         size_t used = end ? (size_t)(end - piece) : (size_t)n;
-        if (!line->failed)
-            buf_append(line, piece, used);
+        if (buf_append(line, piece, used) == -ENOMEM) {
+            line->failed = false;
+            return lseek(fd, -n, SEEK_CUR) < 0 ? -errno : -ENOMEM;
+        }
         if (!end)
             continue;
         if (lseek(fd, (off_t)used + 1 - n, SEEK_CUR) < 0)

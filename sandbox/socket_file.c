@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/time.h>
 #include <sys/un.h>
 
 /* By way of the folder's descriptor: its path may be longer than a socket's address takes. */
@@ -58,11 +59,17 @@ bool socket_file_is_short(int error)
     return error == -EMFILE || error == -ENFILE || error == -ENOMEM || error == -ENOBUFS;
 }
 
-static int connect_with(const struct registry *r, const char *name, const char *suffix, int flags)
+/* limit_ms: of waiting for a place in its queue; 0: none. */
+static int connect_with(const struct registry *r, const char *name, const char *suffix, int flags,
+                        int limit_ms)
 {
     const struct sockaddr_un a = make_address(r, name, suffix);
+    const struct timeval limit = {limit_ms / 1000, limit_ms % 1000 * 1000};
     int fd = new_socket(flags);
-    if (fd < 0 || connect(fd, (const struct sockaddr *)&a, sizeof(a)) == 0)
+    if (fd < 0)
+        return fd;
+    if ((limit_ms == 0 || setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof(limit)) == 0) &&
+        connect(fd, (const struct sockaddr *)&a, sizeof(a)) == 0)
         return fd;
     int error = errno;
     close(fd);
@@ -71,12 +78,21 @@ static int connect_with(const struct registry *r, const char *name, const char *
 
 int socket_file_connect_as(const struct registry *r, const char *name, const char *suffix)
 {
-    return connect_with(r, name, suffix, 0);
+    return connect_with(r, name, suffix, 0, 0);
 }
 
 int socket_file_connect_at_once(const struct registry *r, const char *name, const char *suffix)
 {
-    return connect_with(r, name, suffix, SOCK_NONBLOCK);
+    return connect_with(r, name, suffix, SOCK_NONBLOCK, 0);
+}
+
+int socket_file_connect_within(const struct registry *r, const char *name, const char *suffix,
+                               int limit_ms)
+{
+    if (limit_ms <= 0)
+        return -ETIMEDOUT;
+    int fd = connect_with(r, name, suffix, 0, limit_ms);
+    return fd == -EAGAIN ? -ETIMEDOUT : fd;
 }
 
 int socket_file_reach(const char *name, const char *suffix, struct sandbox_error *e)

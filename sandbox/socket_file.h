@@ -16,10 +16,17 @@
 #define SOCKET_FILE_PORTS   "+port"  /* sandbox/ports.h */
 
 int socket_file_listen_as(const struct registry *r, const char *suffix, int backlog);
+/* To that of the sandbox of that name. A descriptor (blocking), or negative errno: -ENOENT,
+ * -ECONNREFUSED: there is none. */
 int socket_file_connect_as(const struct registry *r, const char *name, const char *suffix);
 
 /* Likewise, non-blocking, and waits for nobody: -EAGAIN: too many wait there. */
 int socket_file_connect_at_once(const struct registry *r, const char *name, const char *suffix);
+
+/* Likewise, blocking: -ETIMEDOUT: so many wait there that there was no place for so long; -EINTR.
+ */
+int socket_file_connect_within(const struct registry *r, const char *name, const char *suffix,
+                               int limit_ms);
 
 /* Of the sandbox that r has entered. A descriptor or negative errno. */
 static inline int socket_file_listen(const struct registry *r, int backlog)
@@ -40,15 +47,6 @@ int socket_file_accept(int listener);
 /* Whether that is why nobody was accepted: who connects stays, and the listener is told of again
  * and again. error: negative. */
 bool socket_file_is_short(int error);
-
-/*
- * To the one of that name. A descriptor (blocking) or negative errno: -ENOENT, -ECONNREFUSED: there
- * is none.
- */
-static inline int socket_file_connect(const struct registry *r, const char *name)
-{
-    return socket_file_connect_as(r, name, SOCKET_FILE_UPDATES);
-}
 
 /* To that of a running sandbox of this user's, wherever its registry is. A descriptor (blocking),
  * or negative errno, -ENOENT: there is none, with the sentence. */

@@ -80,8 +80,9 @@ struct update {
  * Puts a document, or another phase of it, in force in the running sandbox of that name. 0 and the
  * new generation, when no flow is open that it does not allow; or negative errno with the sentence:
  * -EINVAL, -EOPNOTSUPP, -E2BIG: of the document; -ESTALE: of generation; -ENOENT: no such sandbox
- * runs; -ENOTCONN: it was started without a policy; -ETIMEDOUT: no answer for ten seconds, and it
- * may still come into force.
+ * runs; -ENOTCONN: it was started without a policy; -ETIMEDOUT: no answer for ten seconds;
+ * -ECONNRESET: its starter hung up; -EPROTO: it is of another version: with these three it may have
+ * come into force, or still do. ret_generation: may be NULL.
  */
 int updates_set_policy(const char *name, const struct update *update, uint64_t *ret_generation,
                        struct sandbox_error *e);

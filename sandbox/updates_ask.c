@@ -9,13 +9,32 @@
 #include <poll.h>
 #include <stdio.h>
 #include <sys/socket.h>
+#include <time.h>
 
-/* A starter may be stopped; one that runs answers at once. */
+/* A starter may be stopped; one that runs answers at once. This is for all that is waited for, the
+ * place in its queue too. */
 #define ANSWER_MS 10000
+
+static int64_t now_ms(void)
+{
+    struct timespec ts;
+    clock_gettime(CLOCK_MONOTONIC, &ts);
+    return ts.tv_sec * 1000 + ts.tv_nsec / NSEC_PER_MSEC;
+}
+
+static int left_ms(int64_t deadline_ms)
+{
+    return (int)MAX(deadline_ms - now_ms(), (int64_t)0);
+}
 
 static int explain_connect(struct registry *r, const char *name, int error, struct sandbox_error *e)
 {
     char *record = NULL;
+    if (error == -ETIMEDOUT)
+        return sandbox_error_set(e, error,
+                                 "%s: its glovebox run does not answer, and others wait for it "
+                                 "too; is it stopped? It was told nothing; try again",
+                                 name);
     if (error != -ENOENT && error != -ECONNREFUSED)
         return sandbox_error_set(e, error, "%s: %s; is it yours, and running?", name,
                                  strerror(-error));
@@ -34,7 +53,7 @@ static int explain_connect(struct registry *r, const char *name, int error, stru
                              name);
 }
 
-static int connect_to(const char *name, struct sandbox_error *e)
+static int connect_to(const char *name, int64_t deadline_ms, struct sandbox_error *e)
 {
     struct registry registry;
     if (strchr(name, '/') || strlen(name) > REGISTRY_NAME_MAX_BYTES || !name[0])
@@ -43,7 +62,10 @@ static int connect_to(const char *name, struct sandbox_error *e)
     int r = registry_open(&registry, e);
     if (r < 0)
         return r;
-    int fd = socket_file_connect(&registry, name);
+    int fd;
+    do
+        fd = socket_file_connect_within(&registry, name, SOCKET_FILE_UPDATES, left_ms(deadline_ms));
+    while (fd == -EINTR);
     if (fd < 0)
         fd = explain_connect(&registry, name, fd, e);
     registry_close(&registry);
@@ -84,15 +106,16 @@ static int send_update(int socket, const struct update *u)
 }
 
 /* 0 and *ret; or negative errno. */
-static int wait_answer(int socket, struct update_message *ret)
+static int wait_answer(int socket, int64_t deadline_ms, struct update_message *ret)
 {
     struct pollfd p = {.fd = socket, .events = POLLIN};
-    int n;
-    do
-        n = poll(&p, 1, ANSWER_MS);
-    while (n < 0 && errno == EINTR);
-    if (n == 0)
-        return -ETIMEDOUT;
+    int n, left;
+    do {
+        left = left_ms(deadline_ms);
+        n = poll(&p, 1, left);
+    } while (n < 0 && errno == EINTR && left > 0);
+    if (n <= 0)
+        return n == 0 || errno == EINTR ? -ETIMEDOUT : -errno;
     ssize_t size = recv(socket, ret, sizeof(*ret), MSG_DONTWAIT | MSG_TRUNC);
     if (size <= 0)
         return size < 0 ? -errno : -ECONNRESET;
@@ -102,17 +125,39 @@ static int wait_answer(int socket, struct update_message *ret)
     return 0;
 }
 
+/* It may have heard of the wish. */
+static int explain_silence(const char *name, int error, struct sandbox_error *e)
+{
+    if (error == -ECONNRESET)
+        return sandbox_error_set(e, error,
+                                 "%s: its glovebox run hung up: it has ended, or too many others "
+                                 "ask it; look at what is in force with glovebox egress, and try "
+                                 "again",
+                                 name);
+    if (error == -EPROTO)
+        return sandbox_error_set(e, error,
+                                 "%s: its glovebox run does not answer as this version does; look "
+                                 "at what is in force with glovebox egress, and use the same one",
+                                 name);
+    return sandbox_error_set(e, error,
+                             "%s: its glovebox run does not answer: %s; is it stopped? Look at "
+                             "what is in force with glovebox egress",
+                             name, strerror(-error));
+}
+
 /* Waits for what becomes of a wish. 0 and *ret; or negative errno with the sentence. */
-static int finish(int socket, const char *name, int sent, struct update_message *ret,
-                  struct sandbox_error *e)
+static int finish(int socket, const char *name, int sent, int64_t deadline_ms,
+                  struct update_message *ret, struct sandbox_error *e)
 {
     char words[1024];
-    int r = sent == 0 ? wait_answer(socket, ret) : sent;
+    if (sent == -EPIPE || sent == -ECONNRESET)
+        return explain_silence(name, -ECONNRESET, e);
+    if (sent < 0)
+        return sandbox_error_set(e, sent, "%s: its glovebox run could not be told: %s; try again",
+                                 name, strerror(-sent));
+    int r = wait_answer(socket, deadline_ms, ret);
     if (r < 0)
-        return sandbox_error_set(e, r,
-                                 "%s: its glovebox run does not answer: %s; is it stopped? Look "
-                                 "at what is in force with glovebox egress",
-                                 name, strerror(-r));
+        return explain_silence(name, r, e);
     if (ret->packet.error == 0)
         return 0;
     text_line(ret->text, ret->packet.text_size, words, sizeof(words));
@@ -126,11 +171,12 @@ int updates_set_policy(const char *name, const struct update *update, uint64_t *
     int r = check_update(update, e);
     if (r < 0)
         return r;
-    _cleanup_close_ int socket = connect_to(name, e);
+    int64_t deadline_ms = now_ms() + ANSWER_MS;
+    _cleanup_close_ int socket = connect_to(name, deadline_ms, e);
     if (socket < 0)
         return socket;
-    r = finish(socket, name, send_update(socket, update), &m, e);
-    if (r == 0)
+    r = finish(socket, name, send_update(socket, update), deadline_ms, &m, e);
+    if (r == 0 && ret_generation)
         *ret_generation = m.packet.generation;
     return r;
 }
@@ -139,6 +185,8 @@ int updates_set_secret(const char *name, int fd, struct sandbox_error *e)
 {
     const struct update_packet p = {.version = UPDATE_VERSION, .type = UPDATE_SECRET};
     struct update_message m;
-    _cleanup_close_ int socket = connect_to(name, e);
-    return socket < 0 ? socket : finish(socket, name, updates_send(socket, &p, fd), &m, e);
+    int64_t deadline_ms = now_ms() + ANSWER_MS;
+    _cleanup_close_ int socket = connect_to(name, deadline_ms, e);
+    return socket < 0 ? socket
+                      : finish(socket, name, updates_send(socket, &p, fd), deadline_ms, &m, e);
 }

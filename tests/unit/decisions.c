@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <netinet/in.h>
 #include <stdio.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <utime.h>
 
@@ -240,4 +241,66 @@ TEST(new_ones_are_not_asked_for)
         decisions_sweep(&d[ARRAY_SIZE(d) - 1]);
     EXPECT_EQ(count_files(NULL), ARRAY_SIZE(d));
     decisions_close(&d[ARRAY_SIZE(d) - 1]);
+}
+
+/* ---- who reads ---- */
+
+/* No more than are open. */
+static struct rlimit take_descriptors(void)
+{
+    struct rlimit before, none;
+    int free_one = dup(STDIN_FILENO);
+    ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &before), 0);
+    close(free_one);
+    none = (struct rlimit){.rlim_cur = (rlim_t)free_one, .rlim_max = before.rlim_max};
+    ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &none), 0);
+    return before;
+}
+
+TEST(what_can_not_be_looked_at_has_not_ended)
+{
+    struct registry r = own_registry("one");
+    struct decisions d;
+    struct decisions_reader reader;
+    char data[64];
+    ASSERT_EQ(decisions_open(&d, &r, &error), 0);
+    EXPECT_TRUE(decisions_add(&d, "{}", 2));
+    ASSERT_EQ(decisions_reader_open_in(&reader, r.folder, "one", &error), 0);
+    EXPECT_EQ(decisions_reader_read(&reader, data, sizeof(data)), 3);
+    struct rlimit before = take_descriptors();
+    EXPECT_TRUE(decisions_reader_is_live(&reader));
+    EXPECT_EQ(decisions_reader_read(&reader, data, sizeof(data)), -EMFILE);
+    ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &before), 0);
+    EXPECT_TRUE(decisions_reader_is_live(&reader));
+    EXPECT_EQ(decisions_reader_read(&reader, data, sizeof(data)), 0);
+    decisions_close(&d);
+    EXPECT_TRUE(!decisions_reader_is_live(&reader));
+    ASSERT_EQ(unlinkat(reader.folder, reader.name, 0), 0);
+    EXPECT_TRUE(!decisions_reader_is_live(&reader));
+    EXPECT_EQ(decisions_reader_read(&reader, data, sizeof(data)), 0);
+    decisions_reader_close(&reader);
+}
+
+TEST(what_can_not_be_opened_is_not_unknown)
+{
+    struct registry r = own_registry("one");
+    struct decisions d;
+    struct decisions_reader reader;
+    EXPECT_EQ(decisions_reader_open_in(&reader, r.folder, "one", &error), -ENOENT);
+    ASSERT_EQ(decisions_open(&d, &r, &error), 0);
+    for (rlim_t more = 0; more < 2; more++) {
+        /* None for the folder; or for what is in it. */
+        struct rlimit before = take_descriptors(), some;
+        ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &some), 0);
+        some.rlim_cur += more;
+        ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &some), 0);
+        int got = decisions_reader_open_in(&reader, r.folder, "one", &error);
+        ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &before), 0);
+        EXPECT_EQ(got, -EMFILE);
+        EXPECT_TRUE(strstr(error.text, "can't be read") != NULL);
+    }
+    EXPECT_EQ(decisions_reader_open_in(&reader, r.folder, "two", &error), -ENOENT);
+    EXPECT_EQ(decisions_reader_open_in(&reader, r.folder, NULL, &error), 0);
+    decisions_reader_close(&reader);
+    decisions_close(&d);
 }
