@@ -35,6 +35,7 @@ void outlet_open(struct outlet *o, int fd)
         return;
     }
     o->must_poll = true;
+    o->is_terminal = is_terminal;
     o->max_bytes = is_terminal ? TERMINAL_PIECE_BYTES : PIPE_BUF;
 }
 
@@ -45,6 +46,18 @@ void outlet_close(struct outlet *o)
     *o = OUTLET_CLOSED;
 }
 
+/*
+ * A terminal takes a run of characters at once, and those that it makes others of one by one. Each
+ * of the two asks for room anew, and after the first may wait for it, whatever poll(2) has said.
+ */
+static size_t terminal_piece(const char *data, size_t size)
+{
+    size_t run = 0;
+    while (run < size && !memchr("\n\r\t\b", data[run], 4))
+        run++;
+    return run ? run : MIN(size, (size_t)1);
+}
+
 ssize_t outlet_write(struct outlet *o, const void *data, size_t size, bool polled)
 {
     if (o->fd < 0)
@@ -52,6 +65,8 @@ ssize_t outlet_write(struct outlet *o, const void *data, size_t size, bool polle
     if (o->must_poll && !polled)
         return -EAGAIN;
     size = MIN(size, o->max_bytes);
+    if (o->is_terminal)
+        size = terminal_piece(data, size);
     ssize_t written = o->is_socket ? send(o->fd, data, size, MSG_DONTWAIT | MSG_NOSIGNAL)
                                    : write(o->fd, data, size);
     if (written < 0)

@@ -16,7 +16,8 @@ struct outlet {
     int fd;      /* to write to and to poll; -1: closed */
     bool is_own; /* to be closed by us */
     bool is_socket;
-    bool must_poll; /* a write may wait: only after POLLOUT, and not more than max_bytes */
+    bool must_poll;   /* a write may wait: only after POLLOUT, and not more than max_bytes */
+    bool is_terminal; /* and such a write ends where a terminal asks for room once more */
     size_t max_bytes;
 };
 

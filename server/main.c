@@ -22,11 +22,11 @@
 #include "server/loop.h"
 #include "server/metrics.h"
 #include "server/measure.h"
+#include "server/say.h"
 #include "server/schema.h"
 #include "server/seal.h"
 #include "server/server.h"
 
-#include <poll.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -35,42 +35,14 @@
 
 struct server server;
 
-/*
- * All wait for this process: it waits for nobody who has stopped reading what it says. A pipe that
- * poll(2) finds writable takes a line of less than PIPE_BUF bytes at once.
- */
-static bool write_line(const char *line, size_t size)
-{
-    struct pollfd p = {.fd = STDERR_FILENO, .events = POLLOUT};
-    if (poll(&p, 1, 0) == 0)
-        return false;
-    /* A reader that is gone needs no lines. */
-    return write(STDERR_FILENO, line, size) >= 0 || errno != EAGAIN;
-}
-
-/* What could not be said, as soon as something can again. */
-static bool say_left_out(size_t *left_out)
-{
-    char line[100];
-    int size = snprintf(line, sizeof(line),
-                        "glovebox-server: more was said than was read; %zu line%s left out\n",
-                        *left_out, *left_out == 1 ? " is" : "s are");
-    if (*left_out > 0 && !write_line(line, (size_t)size))
-        return false;
-    *left_out = 0;
-    return true;
-}
-
 static void say(const char *level, const char *format, va_list args)
 {
-    static size_t left_out;
     char line[1200];
     size_t size = (size_t)snprintf(line, sizeof(line), "glovebox-server: ");
     int n = vsnprintf(line + size, sizeof(line) - size - 1, format, args);
     size = MIN(size + (size_t)MAX(n, 0), sizeof(line) - 2);
     line[size++] = '\n';
-    if (!say_left_out(&left_out) || !write_line(line, size))
-        left_out++;
+    say_line(line, size);
     line[size - 1] = '\0';
     log_say(level, line + sizeof("glovebox-server: ") - 1);
 }
@@ -178,6 +150,7 @@ int main(int argc, char **argv)
 {
     char *given, made[API_KEY_SIZE + 1];
     int count = argc > 1 ? atoi(argv[1]) : 0;
+    say_start();
     if (argc < 7 || count < 1 || count > LAUNCH_LISTENERS_MAX)
         server_fail("only glovebox serve starts this program");
     server.allows_egress = !strcmp(argv[2], "allow");

@@ -21,6 +21,7 @@
  *   hooks.c          to whom that is sent
  *   keys.c           API keys
  *   launcher.c       questions to the launcher
+ *   say.c            lines for the person who started it, who may not read them
  *   seal.c           what this process gives up
  *
  * Clients choose what is sent, how fast, and when they stop. Nothing that they send is collected

@@ -11,6 +11,34 @@
 #define LINE_BYTES \
     1013 /* with "glovebox: " and its end 1 KiB: what holds them is then full to the last byte */
 
+static bool refuses_open, has_no_memory;
+
+void *__real_realloc(void *old, size_t size);
+void *__wrap_realloc(void *old, size_t size);
+int __real_open64(const char *path, int flags, ...);
+int __wrap_open64(const char *path, int flags, ...);
+int __wrap_open(const char *path, int flags, ...);
+
+void *__wrap_realloc(void *old, size_t size)
+{
+    return has_no_memory ? NULL : __real_realloc(old, size);
+}
+
+/* As that of a pipe or terminal that belongs to another user. Nothing is made by it. */
+int __wrap_open64(const char *path, int flags, ...)
+{
+    if (refuses_open) {
+        errno = EACCES;
+        return -1;
+    }
+    return __real_open64(path, flags);
+}
+
+int __wrap_open(const char *path, int flags, ...)
+{
+    return __wrap_open64(path, flags);
+}
+
 /* The end of all that comes. */
 static void read_to_end(int fd, char *ret, size_t size)
 {
@@ -64,7 +92,7 @@ TEST(what_was_left_out_is_said)
 }
 
 /* As with a server, which goes on for ever: the reader that comes back is told what he missed. */
-TEST(who_reads_again_is_told_how_much_was_left_out)
+static void test_reading_again(void)
 {
     char line[LINE_BYTES + 1], piece[65536];
     int said[2];
@@ -98,4 +126,58 @@ TEST(who_reads_again_is_told_how_much_was_left_out)
     EXPECT_EQ(lines - 2 + left_out, 4000U);
     EXPECT_STR(strstr(told, "\n"), "\nglovebox: again\n");
     buf_done(&all);
+}
+
+TEST(who_reads_again_is_told_how_much_was_left_out)
+{
+    test_reading_again();
+}
+
+TEST(who_reads_again_what_cannot_be_opened_again_is_told_how_much_was_left_out)
+{
+    refuses_open = true;
+    test_reading_again();
+}
+
+/* What is in the pipe behind standard error is exactly that. */
+static void expect_said(int fd, const char *wanted)
+{
+    char text[512];
+    ssize_t n = read(fd, text, sizeof(text) - 1);
+    text[MAX(n, (ssize_t)0)] = '\0';
+    EXPECT_STR(text, wanted);
+}
+
+static int begin_with_pipe(void)
+{
+    int said[2];
+    ASSERT_EQ(pipe2(said, O_NONBLOCK), 0);
+    ASSERT_EQ(dup2(said[1], STDERR_FILENO), STDERR_FILENO);
+    cli_say_begin();
+    return said[0];
+}
+
+TEST(a_line_is_said_at_once_where_standard_error_cannot_be_opened_again)
+{
+    refuses_open = true;
+    int said = begin_with_pipe();
+    cli_say("one");
+    cli_say("two");
+    EXPECT_EQ(cli_say_pending(), -1);
+    expect_said(said, "glovebox: one\nglovebox: two\n");
+    cli_say_end();
+}
+
+TEST(lines_that_found_no_memory_are_counted)
+{
+    int said = begin_with_pipe();
+    has_no_memory = true;
+    cli_say("one");
+    cli_say("two");
+    has_no_memory = false;
+    expect_said(said, "");
+    cli_say("three");
+    expect_said(said, "glovebox: more was said than was read; 2 lines are left out\n"
+                      "glovebox: three\n");
+    cli_say_end();
 }
