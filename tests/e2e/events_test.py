@@ -12,6 +12,16 @@ from cases import GLOVEBOX, LIMIT, main, wait_until  # noqa: E402
 from exec_test import Living, glovebox, runtime_folder  # noqa: E402
 
 
+def is_looking(pid):
+    """It watches the record, and sleeps."""
+    try:
+        links = [os.readlink(f"/proc/{pid}/fd/{n}") for n in os.listdir(f"/proc/{pid}/fd")]
+        with open(f"/proc/{pid}/stat", encoding="utf-8") as f:
+            return "anon_inode:inotify" in links and f.read().rpartition(")")[2].split()[0] == "S"
+    except OSError:
+        return False
+
+
 class Events(Living):
     def events(self, *options):
         done = glovebox("events", "--no-follow", "--json", *options, self.name)
@@ -26,7 +36,7 @@ class Events(Living):
             process.communicate()
         self.addCleanup(end)
         # It tells what happens from now on when it has begun to look.
-        self.assertTrue(wait_until(lambda: os.path.exists(f"/proc/{process.pid}/fd/3") or process.poll() is not None))
+        self.assertTrue(wait_until(lambda: is_looking(process.pid) or process.poll() is not None))
         return process
 
     def next(self, process):
