@@ -19,6 +19,7 @@
 #include "kernel/core/kernel.h"
 #include "kernel/fs/filesystems.h"
 #include "kernel/fs/layer/content.h"
+#include "kernel/fs/host_io.h"
 #include "kernel/fs/layer/store.h"
 #include "kernel/host/newer.h"
 
@@ -206,7 +207,7 @@ static int memfd_fallocate(struct file *f, int mode, off_t offset, off_t size)
         return -EOPNOTSUPP;
     if (!(mode & FALLOC_FL_PUNCH_HOLE) && !may_grow((uint64_t)size))
         return -ENOSPC;
-    int r = store_allocate(m->file.n, mode, offset, size);
+    int r = host_io_allocate(m->file.n, mode, offset, size);
     if (r < 0)
         return r;
     recharge(f->inode);

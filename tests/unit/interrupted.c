@@ -3,15 +3,13 @@
  * Files of the host that give up when a signal comes: fallocate(2) as the tmpfs of older hosts has
  * it, pread(2) and pwritev2(2) as file systems of a network do.
  */
-#include "kernel/fs/layer/store.h"
+#include "kernel/fs/host_io.h"
 #include "tests/harness/harness.h"
 
 #include <fcntl.h>
 #include <limits.h>
 #include <signal.h>
 #include <sys/uio.h>
-
-struct kernel kernel;
 
 static int host_error, tries;
 static off_t asked_size;
@@ -36,11 +34,11 @@ int __wrap_fallocate64(int fd, int mode, off_t offset, off_t size)
 
 TEST(no_signal_comes_between)
 {
-    EXPECT_EQ(store_allocate(1, 0, 0, 1 << 30), 0);
+    EXPECT_EQ(host_io_allocate(1, 0, 0, 1 << 30), 0);
     EXPECT_EQ(tries, 1);
     EXPECT_EQ(asked_size, 1 << 30);
     host_error = ENOSPC;
-    EXPECT_EQ(store_allocate(1, 0, 0, 1), -ENOSPC);
+    EXPECT_EQ(host_io_allocate(1, 0, 0, 1), -ENOSPC);
 }
 
 TEST(afterwards_signals_come_as_before)
@@ -49,7 +47,7 @@ TEST(afterwards_signals_come_as_before)
     sigemptyset(&own);
     sigaddset(&own, SIGRTMIN);
     sigprocmask(SIG_SETMASK, &own, NULL);
-    EXPECT_EQ(store_allocate(1, 0, 0, 1), 0);
+    EXPECT_EQ(host_io_allocate(1, 0, 0, 1), 0);
     EXPECT_TRUE(!is_blocked(SIGALRM));
     EXPECT_TRUE(is_blocked(SIGRTMIN));
 }
@@ -85,11 +83,11 @@ ssize_t __wrap_pwritev64v2(int fd, const struct iovec *v, int count, off_t pos, 
 TEST(what_comes_in_pieces_is_read_whole)
 {
     char data[sizeof(text)] = "";
-    EXPECT_EQ(store_read(1, data, 5, 0), 5);
+    EXPECT_EQ(host_io_read(1, data, 5, 0), 5);
     EXPECT_TRUE(!memcmp(data, text, 5));
-    EXPECT_EQ(store_read(1, data, sizeof(data), 3), (ssize_t)sizeof(text) - 3);
+    EXPECT_EQ(host_io_read(1, data, sizeof(data), 3), (ssize_t)sizeof(text) - 3);
     EXPECT_STR(data, text + 3);
-    EXPECT_EQ(store_read(1, data, 1, sizeof(text)), 0);
+    EXPECT_EQ(host_io_read(1, data, 1, sizeof(text)), 0);
     EXPECT_TRUE(!is_blocked(SIGALRM));
 }
 
@@ -97,16 +95,16 @@ TEST(an_error_behind_some_bytes_is_one)
 {
     char data[sizeof(text)] = "";
     broken_from = 8;
-    EXPECT_EQ(store_read(1, data, 8, 0), 8);
-    EXPECT_EQ(store_read(1, data, 9, 0), -EIO);
+    EXPECT_EQ(host_io_read(1, data, 8, 0), 8);
+    EXPECT_EQ(host_io_read(1, data, 9, 0), -EIO);
     EXPECT_TRUE(!is_blocked(SIGALRM));
 }
 
 TEST(no_signal_ends_a_write)
 {
-    EXPECT_EQ(store_write(1, text, 4, 0, 0), 4);
+    EXPECT_EQ(host_io_write(1, text, 4, 0, 0), 4);
     EXPECT_EQ(tries, 2);
     host_error = ENOSPC;
-    EXPECT_EQ(store_write(1, text, 4, 0, 0), -ENOSPC);
+    EXPECT_EQ(host_io_write(1, text, 4, 0, 0), -ENOSPC);
     EXPECT_TRUE(!is_blocked(SIGALRM));
 }

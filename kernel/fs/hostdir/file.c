@@ -2,7 +2,7 @@
 /* host calls: close fstat lseek newfstatat sync_file_range */
 #include "kernel/fs/hostdir/hostdir.h"
 #include "kernel/fs/layer/content.h"
-#include "kernel/fs/layer/store.h"
+#include "kernel/fs/host_io.h"
 
 #include <fcntl.h>
 #include <limits.h>
@@ -62,7 +62,7 @@ static ssize_t file_read(struct file *f, struct uio *u, off_t *pos, int flags)
     ssize_t done = 0;
     while (u->left > 0) {
         size_t want = MIN(u->left, CONTENT_BOUNCE_BYTES);
-        ssize_t got = store_read(hostfile_of(f)->fd, content_bounce, want, *pos);
+        ssize_t got = host_io_read(hostfile_of(f)->fd, content_bounce, want, *pos);
         if (got < 0)
             return done > 0 ? done : got;
         ssize_t n = uio_copy_out(u, content_bounce, (size_t)got);
@@ -85,7 +85,7 @@ static ssize_t file_write(struct file *f, struct uio *u, off_t *pos, int flags)
         ssize_t n = uio_copy_in(u, content_bounce, MIN(u->left, CONTENT_BOUNCE_BYTES));
         if (n <= 0)
             return done > 0 ? done : n;
-        ssize_t put = store_write(fd, content_bounce, (size_t)n, *pos, append ? RWF_APPEND : 0);
+        ssize_t put = host_io_write(fd, content_bounce, (size_t)n, *pos, append ? RWF_APPEND : 0);
         if (put < 0)
             return done > 0 ? done : put;
         done += put;
@@ -118,7 +118,7 @@ static int file_fsync(struct file *f)
 
 static int file_fallocate(struct file *f, int mode, off_t offset, off_t size)
 {
-    return store_allocate(hostfile_of(f)->fd, mode, offset, size);
+    return host_io_allocate(hostfile_of(f)->fd, mode, offset, size);
 }
 
 static int file_map(struct file *f, bool shared_writable, struct hostfd *ret)

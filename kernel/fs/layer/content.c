@@ -3,6 +3,7 @@
 #include "kernel/fs/layer/content.h"
 
 #include "kernel/core/limits.h"
+#include "kernel/fs/host_io.h"
 #include "kernel/fs/layer/store.h"
 
 #include <fcntl.h>
@@ -261,7 +262,7 @@ ssize_t content_read_host(int fd, struct uio *u, off_t pos, off_t end)
     while (u->left > 0 && pos < end) {
         size_t want = MIN(u->left, CONTENT_BOUNCE_BYTES);
         want = MIN(want, (size_t)(end - pos));
-        ssize_t got = store_read(fd, content_bounce, want, pos);
+        ssize_t got = host_io_read(fd, content_bounce, want, pos);
         if (got < 0)
             return done > 0 ? done : got;
         if ((size_t)got < want) /* cut since it was looked at */
@@ -362,7 +363,7 @@ static int copy_range(struct content *c, int fd, off_t from, off_t to)
         ssize_t n = copy_file_range(fd, &in_pos, out, &out_pos, (size_t)(to - from), 0);
         if (n <= 0) {
             size_t size = MIN(CONTENT_BOUNCE_BYTES, (size_t)(to - from));
-            n = store_read(fd, content_bounce, size, from);
+            n = host_io_read(fd, content_bounce, size, from);
             if (n <= 0)
                 return (int)n;
             r = write_all(out, content_bounce, (size_t)n, from);
@@ -379,7 +380,7 @@ static int copy_to_memory(struct content *c, int fd, off_t size)
     int r = reserve(c, 0, size);
     if (r < 0)
         return r;
-    ssize_t n = store_read(fd, c->data, (size_t)size, 0);
+    ssize_t n = host_io_read(fd, c->data, (size_t)size, 0);
     return n < 0 ? (int)n : 0;
 }
 
@@ -452,7 +453,7 @@ static int punch_hole(struct content *c, off_t from, off_t to)
     if (fd < 0)
         return fd;
     int mode = FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE;
-    return store_allocate(fd, mode, from, to - from);
+    return host_io_allocate(fd, mode, from, to - from);
 }
 
 /* The new size that an allocation up to `end` gives the file. */

@@ -5,7 +5,7 @@
 #include "kernel/fs/layer/layer.h"
 
 #include "kernel/core/kernel.h"
-#include "kernel/fs/layer/store.h"
+#include "kernel/fs/host_io.h"
 
 /*
  * Numbers of lower inodes lie above all of the sandbox's own: a tag of the host device, then the
@@ -215,7 +215,7 @@ static int read_whole(struct lower *l, struct buf *ret)
 {
     int fd = lower_open(l);
     for (off_t pos = 0; fd >= 0;) {
-        ssize_t n = store_read(fd, content_bounce, CONTENT_BOUNCE_BYTES, pos);
+        ssize_t n = host_io_read(fd, content_bounce, CONTENT_BOUNCE_BYTES, pos);
         if (n <= 0)
             return (int)n;
         int r = buf_append(ret, content_bounce, (size_t)n);

@@ -21,18 +21,4 @@ int store_open(uint64_t number, int flags);
 void store_unlink(uint64_t number);
 /* A read-only descriptor of what fd is open on. */
 int store_reopen_read_only(int fd);
-/*
- * fallocate(2) of any file of the host: 0 or -errno. Signals wait until it is over: the tmpfs of
- * older hosts gives up at any (EINTR) and takes back all that it did, so that the ticker of
- * host/linux.c would let no large request ever end.
- */
-int store_allocate(int fd, int mode, off_t offset, off_t size);
-/*
- * pread(2) of any file of the host, until there is no more: bytes, or -errno even behind some.
- * File systems of a network or of another program may give less than there is, or EINTR, when a
- * signal comes, as the ticker's does all the time: then the rest is asked for without any.
- */
-ssize_t store_read(int fd, char *data, size_t size, off_t pos);
-/* pwritev2(2) of one piece: bytes, which may be fewer, or -errno, but never for a signal. */
-ssize_t store_write(int fd, const char *data, size_t size, off_t pos, int flags);
 uint64_t store_next_number(void);
