@@ -285,6 +285,131 @@ static void find_tunnels(const struct linter *l, const struct policy_rule *rule)
              "that the host is your own, or take it as open");
 }
 
+/* Names of networks of caches, and below them: whose servers answer for all of their customers. */
+static const char *const shared_caches[] = {
+    "cloudfront.net",
+    "fastly.net",
+    "fastlylb.net",
+    "edgekey.net",
+    "edgesuite.net",
+    "akamai.net",
+    "akamaiedge.net",
+    "akamaized.net",
+    "akamaihd.net",
+    "azureedge.net",
+    "azurefd.net",
+    "b-cdn.net",
+    "cdn77.org",
+    "cachefly.net",
+    "kxcdn.com",
+    "llnwd.net",
+    "edgecastcdn.net",
+    "footprint.net",
+    "gcdn.co",
+    "stackpathcdn.com",
+    "cdn.cloudflare.net",
+    "workers.dev",
+    "pages.dev",
+    "r2.dev",
+    "vercel.app",
+    "netlify.app",
+    "github.io",
+    "githubusercontent.com",
+    "appspot.com",
+    "run.app",
+    "web.app",
+    "firebaseapp.com",
+    "alicdn.com",
+    "alikunlun.com",
+    "cdn.digitaloceanspaces.com",
+};
+
+static bool is_below(const char *name, const char *domain)
+{
+    size_t size = strlen(name), tail = strlen(domain);
+    return size >= tail && !strcmp(name + size - tail, domain) &&
+           (size == tail || name[size - tail - 1] == '.');
+}
+
+/* The network of caches that a name, or a pattern's words, are of; NULL: none is seen. */
+static const char *find_network(const char *name)
+{
+    for (size_t i = 0; i < ARRAY_SIZE(shared_caches); i++)
+        if (is_below(name, shared_caches[i]))
+            return shared_caches[i];
+    return NULL;
+}
+
+/* Whether a secret that is for requests to name has TLS to it terminated. */
+static bool has_secret_for(const struct policy_document *d, const char *name)
+{
+    for (size_t i = 0; i < d->secret_count; i++)
+        if (policy_secret_is_for_requests(&d->secrets[i]) &&
+            policy_patterns_match(&d->secrets[i].hosts, name))
+            return true;
+    return false;
+}
+
+/* The first of the rule's that is of such a network and that nothing looks into. */
+static const char *find_fronted(const struct policy_document *d, const struct policy_rule *rule)
+{
+    const struct policy_patterns *p = &rule->patterns;
+    const struct {
+        const char *const *names;
+        size_t count;
+    } lists[] = {{p->exact, p->exact_count},
+                 {p->below, p->below_count},
+                 {p->labels, p->label_count},
+                 {p->globs, p->glob_count}};
+    bool is_auto = policy_rule_tls(d, rule) == POLICY_TLS_AUTO;
+    for (size_t k = 0; k < ARRAY_SIZE(lists); k++)
+        for (size_t i = 0; i < lists[k].count; i++) {
+            const char *name = lists[k].names[i];
+            if (find_network(name) && !(is_auto && has_secret_for(d, name)))
+                return name;
+        }
+    return NULL;
+}
+
+/*
+ * Domain fronting: where TLS passes through, a request in it may be for any host that the servers
+ * behind the allowed name answer for. Whose they are can't be seen from a name, unless it is the
+ * network's own; so who asks for "passthrough" is told in any case.
+ */
+static void find_fronting(const struct linter *l, const struct policy_rule *rule)
+{
+    enum policy_tls tls = policy_rule_tls(l->document, rule);
+    if (!(rule->protocols & 1U << POLICY_TCP) || tls == POLICY_TLS_TERMINATE ||
+        (tls == POLICY_TLS_AUTO && (rule->http || rule->transform_count)))
+        return;
+    const char *name = find_fronted(l->document, rule);
+    if (name)
+        warn(l, "fronting", rule,
+             "passes TLS to %s through, and what serves %s answers for strangers as well: a "
+             "request for another host can't be seen; say \"tls\": \"terminate\"",
+             name, find_network(name));
+    else if (rule->tls == POLICY_TLS_PASSTHROUGH)
+        warn(l, "fronting", rule,
+             "passes TLS through, so where servers are shared, as on a network of caches, a "
+             "request for another host can't be seen; leave out \"tls\": \"passthrough\" unless "
+             "a client pins its server's certificate");
+}
+
+/* What rules leave to the document. */
+static void find_fronting_by_default(const struct linter *l)
+{
+    const struct policy_document *d = l->document;
+    bool is_left = false;
+    for (size_t i = 0; i < d->rule_count; i++)
+        is_left |= d->rules[i].is_allow && d->rules[i].to == POLICY_TO_DOMAIN &&
+                   d->rules[i].tls == POLICY_TLS_AUTO;
+    if (is_left && d->tls.mode == POLICY_TLS_PASSTHROUGH)
+        warn(l, "fronting", NULL,
+             "passes TLS through to all names whose rules don't say otherwise, so where servers "
+             "are shared, as on a network of caches, a request for another host can't be seen; "
+             "leave out \"mode\": \"passthrough\"");
+}
+
 static void lint_rule(struct linter *l, const struct policy_rule *rule)
 {
     find_unreachable(l, rule);
@@ -292,8 +417,10 @@ static void lint_rule(struct linter *l, const struct policy_rule *rule)
         find_mixed_scripts(l, rule);
     if (!rule->is_allow)
         return;
-    if (rule->to == POLICY_TO_DOMAIN)
+    if (rule->to == POLICY_TO_DOMAIN) {
         find_broad_names(l, rule);
+        find_fronting(l, rule);
+    }
     find_floor_overlap(l, rule);
     find_tunnels(l, rule);
 }
@@ -350,6 +477,7 @@ void policy_lint(const struct policy *p,
     for (size_t i = 0; i < d->rule_count; i++)
         lint_rule(&l, &d->rules[i]);
     lint_default(&l);
+    find_fronting_by_default(&l);
     if (d->dns.is_open)
         warn(&l, "dns_open", NULL,
              "\"dns\" answers for every name, and a question is a way out; "

@@ -3,11 +3,12 @@
 """Requests and TLS hellos as attackers write them, in the clear and inside of TLS that ends in the gateway."""
 import json
 import os
+import subprocess
 import sys
 
 sys.dont_write_bytecode = True
 import inspect_test  # noqa: E402
-from cases import main, run  # noqa: E402
+from cases import GLOVEBOX, LIMIT, main, run  # noqa: E402
 from egress_test import cidr, domain, network  # noqa: E402
 from internet import EVIL, GOOD  # noqa: E402
 
@@ -126,6 +127,33 @@ class Requests(Talk):
             with self.subTest(host):
                 self.assertTrue(all(b in ([400], [403], [421]) for b in became), became)
         self.assertEqual((found[-1], self.came_in()["requests"]), ([400], []))
+
+    def test_c2_a_request_for_another_host_where_tls_passes_through(self):
+        """It can't be seen, and whoever checks such a policy is told; where TLS ends in the gateway it is refused."""
+        code = f"""
+context = ssl.create_default_context()
+context.load_verify_locations(cadata={network().root!r})
+print(json.dumps(codes(get("/fronted", "Host: evil.test"), context=context)))
+"""
+        for tls, answer, came_in, codes in (("passthrough", [200], [["evil.test", "/fronted"]], ["fronting"]), ("terminate", [421], [], [])):
+            with self.subTest(tls):
+                self.before = network().counts()
+                rules = self.policy(domain("api.good.test", tls=tls))
+                self.assertEqual(self.inside(code, *rules), answer)
+                self.assertEqual([r[1:3] for r in self.came_in()["requests"]], came_in)
+                checked = subprocess.run([GLOVEBOX, "policy", "check", "--json", rules[1]], capture_output=True, timeout=LIMIT, check=False)
+                self.assertEqual((checked.returncode, checked.stderr), (0, b""))
+                self.assertEqual([(w["code"], w["rule"]) for w in json.loads(checked.stdout)["warnings"]], [(code, "r0") for code in codes])
+
+    def test_f7_fields_that_tell_who_asks_are_left_out(self):
+        """However they are written; what nothing was said of goes on."""
+        rule = domain("api.good.test", transforms=[{"remove_headers": ["Cookie", "Referer", "If-None-Match", "If-Modified-Since"]}])
+        fields = ["Cookie: a=1", "cOOKIE: b=2", "Referer: https://api.good.test/private", "If-None-Match: \"77\"", "if_none_match: \"78\"",
+                  "If-Modified-Since: Mon, 02 Jan 2006 15:04:05 GMT", "X-Kept: 1"]
+        found = self.inside(f"[talk(get('/echo', 'Host: api.good.test', *{fields}), secure) for secure in (False, True)]", *self.policy(rule))
+        for said in found:
+            names = {name.lower() for name, _ in json.loads(said.partition("\r\n\r\n")[2])["headers"]}
+            self.assertEqual(names & {"cookie", "referer", "if-none-match", "if_none_match", "if-modified-since", "x-kept"}, {"x-kept"})
 
     def test_c5_c6_each_request_inside_of_tls_is_judged(self):
         code = "codes('GET /one HTTP/1.1\\r\\nHost: api.good.test\\r\\n\\r\\n' + get('/two', 'Host: evil.test') + get('/three'))"

@@ -88,6 +88,14 @@ class Http2(inspect_test.Inspect):
             for (const one of all) say([one.status, one.denied || null]);""", *self.policy(*rules))
         self.assertEqual(found, [[200, None], [403, "default"], [403, "default"], [200, None]])
 
+    def test_f7_fields_that_tell_who_asks_are_left_out(self):
+        """Cookies come in crumbs here (RFC 9113, 8.2.3), of which none is left."""
+        (content,) = self.node("""
+            say((await ask({ cookie: ["a=1", "b=2"], referer: "https://api.good.test/private", "if-none-match": '"7"', "x-kept": "1" })).content);""",
+                               *self.rules(transforms=[{"remove_headers": ["Cookie", "Referer", "If-None-Match"]}]))
+        names = set(json.loads(content)["raw"][::2])
+        self.assertEqual(names & {"cookie", "referer", "if-none-match", "x-kept"}, {"x-kept"})
+
     def test_streams_go_both_ways(self):
         found = self.node("""
             const stream = session.request({ ":path": "/both-ways", ":method": "POST" });

@@ -242,10 +242,8 @@ UNTESTED = {
     "R15": "secrets are those of the start (G25)",
     "R75": "there is no container engine inside",
     "R76": "a sandbox is not started again",
-    "C2": "what is said inside of TLS that passes through can't be seen, as docs/policy.md says; C1 is where TLS is terminated",
     "F5": "timing and sizes are out of scope",
-    "F7": "what an allowed place learns from requests is out of scope",
-    "G21": "secrets are not taken out of the answers that make them",
+    "G21": "secrets are not taken out of the answers that make them, as docs/policy.md says",
     "G25": "secrets are those of the start; a policy that changes them is refused (J9)",
     "I9": "sandboxes are not paused",
 }
