@@ -23,12 +23,14 @@ enum seal_state seal_core_scheduling(const char **ret_why)
     *ret_why = "";
     if (prctl(PR_SCHED_CORE, PR_SCHED_CORE_CREATE, 0, PR_SCHED_CORE_SCOPE_THREAD_GROUP, 0) == 0)
         return SEAL_IN_FORCE;
-    /* ENODEV: it is there, and no core has threads. EINVAL: it is not there. */
-    if (errno == ENODEV || (errno == EINVAL && !has_threads())) {
+    int error = errno;
+    /* ENODEV: it is there, and no core has threads. EINVAL: it is not there. EPERM: a filter. */
+    if (error == ENODEV || !has_threads()) {
         *ret_why = "no core of this machine has threads";
         return SEAL_NOT_NEEDED;
     }
-    *ret_why = "this Linux was built without CONFIG_SCHED_CORE";
+    *ret_why = error == EINVAL ? "this Linux was built without CONFIG_SCHED_CORE"
+                               : "prctl(PR_SCHED_CORE) fails, as where a filter refuses it";
     return SEAL_MISSING;
 }
 

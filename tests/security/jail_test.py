@@ -32,8 +32,8 @@ failed = False
 
 # By the numbers of x86-64, and their first arguments.
 LANDLOCK_CREATE_RULESET, PRCTL = 444, 157
-PR_SET_MDWE, PR_SET_SPECULATION_CTRL = 65, 53
-EINVAL, ENOSYS, EOPNOTSUPP = 22, 38, 95
+PR_SET_MDWE, PR_SCHED_CORE, PR_SET_SPECULATION_CTRL = 65, 62, 53
+EPERM, EINVAL, ENOSYS, EOPNOTSUPP = 1, 22, 38, 95
 
 
 def say(verdict, name, reason=""):
@@ -195,6 +195,16 @@ def check_unharmed(world, who):
     expect(f"{who}/unharmed", (intact, alive, left), (True, True, []))
 
 
+def has_threads():
+    """Whether a core does, or nobody says."""
+    try:
+        with open("/sys/devices/system/cpu/smt/active", encoding="ascii") as f:
+            return f.read().strip() != "0"
+    except OSError:
+        return True
+
+
+HAS_THREADS = has_threads()
 LACKS = (
     # name; the call that fails, how, with which first argument; options; the control, whether it must be allowed to
     # be missing, and the report's word then
@@ -203,6 +213,7 @@ LACKS = (
     ("speculation", (PRCTL, EINVAL, PR_SET_SPECULATION_CTRL), [], "speculation", False, "off"),
     ("speculation-asked-for", (PRCTL, EINVAL, PR_SET_SPECULATION_CTRL), ["--speculation-barriers"], "speculation",
      True, "missing"),
+    ("core-scheduling", (PRCTL, EPERM, PR_SCHED_CORE), [], "core-scheduling", HAS_THREADS, "missing" if HAS_THREADS else "not-needed"),
     ("mdwe", (PRCTL, EINVAL, PR_SET_MDWE), [], "executable-memory", False, "in-force"),
 )
 
