@@ -44,6 +44,7 @@ struct super {
     bool cached; /* dentries are the truth (or a cache that nothing else changes) */
     bool noexec, nodev;
     bool read_only; /* its mounts are read-only */
+    bool stored;    /* its files are, by what /proc/PID/io says, on storage */
     struct dentry *root;
     int (*statfs)(struct super *s, struct statfs *ret);
     void *private;

@@ -127,6 +127,7 @@ void account_add_to_parent(const struct process *child)
 {
     const struct rusage whole = account_whole(child);
     add_usage(&child->parent->children_usage, &whole);
+    io_count_add(&child->parent->io, &child->io);
 }
 
 struct account_totals account_totals(void)

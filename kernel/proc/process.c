@@ -170,6 +170,7 @@ void thread_free(struct thread *t)
     if (t->call)
         call_abandon(t->call);
     signal_thread_done(&t->signals);
+    io_count_add(&t->process->io, &t->io);
     exec_forget(t);
     unindex_thread(t);
     list_remove(&t->process_link);

@@ -18,6 +18,7 @@
 #include "kernel/fs/fdtable.h"
 #include "kernel/host/alarm.h"
 #include "kernel/host/watch.h"
+#include "kernel/proc/io_count.h"
 #include "kernel/proc/signal.h"
 #include "lib/base/control.h"
 #include "lib/base/map.h"
@@ -152,6 +153,7 @@ struct process {
     uint32_t coredump_filter;            /* core(5); no core is ever written */
     int64_t start_ns;                    /* CLOCK_MONOTONIC */
     struct rusage children_usage, usage; /* usage: final, of a zombie */
+    struct io_count io;                  /* of threads that ended and children it waited for */
     bool autoreap;                       /* the parent ignores SIGCHLD */
     struct list pidfds;      /* struct pidfd, proc/pidfd.c: files that stand for this process */
     struct cred *last_cred;  /* of its main thread, once the threads are gone; see process_cred() */
@@ -184,6 +186,7 @@ struct thread {
         cpus[THREAD_CPUS_MAX / 64]; /* sched_setaffinity(2): bit n is CPU n; all 0: every one */
     uint64_t timer_slack_ns;        /* prctl(2); 0: TIMER_SLACK_DEFAULT_NS */
     struct call_resume resume;
+    struct io_count io;
 };
 
 extern struct list process_all;

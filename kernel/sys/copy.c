@@ -30,14 +30,14 @@ static ssize_t copy_some(struct call *c, struct file *in, off_t *in_pos, struct 
         off_t from = *in_pos;
         size_t chunk = MIN(size - done, COPY_CHUNK_BYTES);
         *ret_read = true;
-        ssize_t n = rw_read_some(in, buffer, chunk, &from);
+        ssize_t n = rw_read_some(c, in, buffer, chunk, &from);
         if (n <= 0)
             return done > 0 ? (ssize_t)done : n;
         *ret_read = false;
         ssize_t written = rw_write_some(c, out, buffer, (size_t)n, out_pos);
         if (written <= 0)
             return done > 0 ? (ssize_t)done : written;
-        *in_pos += written;
+        *in_pos += io_count_written(c, io_count_read(c, written));
         done += (size_t)written;
         if (written < n)
             break;
@@ -82,7 +82,7 @@ static int sendfile_set_position(struct call *c, const struct sendfile *s)
     return 0;
 }
 
-static long sendfile_run(struct call *c, struct sendfile *s)
+static long sendfile_once(struct call *c, struct sendfile *s)
 {
     bool reading = false;
     off_t out_pos = s->out->pos;
@@ -102,6 +102,20 @@ static long sendfile_run(struct call *c, struct sendfile *s)
     bool is_done = (size_t)n == s->size || ((size_t)n < size && !s->out->ops->write_all) ||
                    (s->out->flags & O_NONBLOCK);
     return is_done ? (long)c->progress : args_yield_pair(c, s->in, s->out);
+}
+
+static void count_copy(struct call *c, bool is_new)
+{
+    io_count_read_call(c, is_new);
+    io_count_write_call(c, is_new);
+}
+
+static long sendfile_run(struct call *c, struct sendfile *s)
+{
+    bool is_new = io_count_is_new(c);
+    long result = sendfile_once(c, s);
+    count_copy(c, is_new);
+    return result;
 }
 
 long sys_sendfile(struct call *c)
@@ -197,6 +211,7 @@ long sys_copy_file_range(struct call *c)
     if (r < 0 || size == 0)
         return r;
     ssize_t n = copy_some(c, in, &in_pos, out, &out_pos, MIN(size, COPY_RUN_BYTES), &reading);
+    count_copy(c, true);
     if (n <= 0)
         return n;
     r = write_offset(c, call_addr(c, 1), in, in_pos);

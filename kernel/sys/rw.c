@@ -132,7 +132,7 @@ static long run_read(struct call *c, struct transfer *t)
         uio_cut(&t->uio, SLICE_BYTES);
     size_t slice = t->uio.left;
     off_t pos = t->at == POSITION_OF_FILE ? f->pos : t->at + (off_t)c->progress;
-    ssize_t n = f->ops->read(f, &t->uio, &pos, t->flags);
+    ssize_t n = io_count_read(c, io_count_fetch(c, f, &t->uio, &pos, t->flags));
     if (n == -EAGAIN && is_waiting(t) && c->progress == 0)
         return args_park(c, f, EPOLLIN);
     if (n >= 0 && t->at == POSITION_OF_FILE)
@@ -195,6 +195,7 @@ static long run_write(struct call *c, struct transfer *t)
     uio_cut(&t->uio, allowed);
     for (;;) {
         ssize_t n = allowed == 0 && slice > 0 ? 0 : write_once(t, &pos);
+        io_count_stored(c, f, io_count_written(c, n));
         if (n >= 0 && t->at == POSITION_OF_FILE)
             f->pos = pos;
         if (n == -EAGAIN && is_waiting(t) && (c->progress == 0 || f->ops->write_all))
@@ -213,11 +214,11 @@ static long run_write(struct call *c, struct transfer *t)
     }
 }
 
-ssize_t rw_read_some(struct file *f, void *data, size_t size, off_t *pos)
+ssize_t rw_read_some(struct call *c, struct file *f, void *data, size_t size, off_t *pos)
 {
     struct uio u;
     uio_init_kernel(&u, data, size);
-    ssize_t n = f->ops->read(f, &u, pos, 0);
+    ssize_t n = io_count_fetch(c, f, &u, pos, 0);
     if (n > 0)
         notify_file(f, IN_ACCESS);
     return n;
@@ -237,7 +238,7 @@ ssize_t rw_write_some(struct call *c, struct file *f, const void *data, size_t s
         rw_send_sigpipe(c);
     if (n > 0)
         notify_file(f, IN_MODIFY);
-    return budget_note_written(f, n);
+    return budget_note_written(f, io_count_stored(c, f, n));
 }
 
 static int check_readable(const struct file *f)
@@ -266,11 +267,17 @@ static int check_rw_flags(int flags)
     return 0;
 }
 
-typedef long (*run_transfer)(struct call *c, struct transfer *t);
-typedef int (*check_file)(const struct file *f);
+/* What reading and writing differ in. */
+struct direction {
+    int (*check)(const struct file *f);
+    long (*run)(struct call *c, struct transfer *t);
+    void (*count_call)(struct call *c, bool is_new);
+};
+static const struct direction reading = {check_readable, run_read, io_count_read_call};
+static const struct direction writing = {check_writable, run_write, io_count_write_call};
 
 /* One buffer: read, write, pread64, pwrite64. */
-static long transfer_single(struct call *c, off_t at, check_file check, run_transfer run)
+static long transfer_single(struct call *c, off_t at, const struct direction *d)
 {
     struct transfer t = {.file = args_held_file(c, call_int(c, 0)), .at = at};
     size_t size = c->arg[2];
@@ -278,7 +285,7 @@ static long transfer_single(struct call *c, off_t at, check_file check, run_tran
         return -EBADF;
     if (at != POSITION_OF_FILE && t.file->ops->stream)
         return -ESPIPE;
-    int r = check(t.file);
+    int r = d->check(t.file);
     if (r < 0)
         return r;
     if (!args_range_ok(call_addr(c, 1), size))
@@ -287,18 +294,21 @@ static long transfer_single(struct call *c, off_t at, check_file check, run_tran
     if (r < 0)
         return r;
     uio_init_guest(&t.uio, call_memory(c), call_addr(c, 1), size);
-    return run(c, &t);
+    bool is_new = io_count_is_new(c);
+    long result = d->run(c, &t);
+    d->count_call(c, is_new);
+    return result;
 }
 
 /* An array of buffers: readv and all its kin. */
-static long transfer_vector(struct call *c, off_t at, int flags, check_file check, run_transfer run)
+static long run_vector(struct call *c, off_t at, int flags, const struct direction *d)
 {
     struct transfer t = {.file = args_held_file(c, call_int(c, 0)), .at = at, .flags = flags};
     if (!t.file)
         return -EBADF;
     if (at != POSITION_OF_FILE && t.file->ops->stream)
         return -ESPIPE;
-    int r = check(t.file);
+    int r = d->check(t.file);
     if (r < 0)
         return r;
     r = uio_init_guest_iov(&t.uio, call_memory(c), call_addr(c, 1), c->arg[2]);
@@ -310,55 +320,64 @@ static long transfer_vector(struct call *c, off_t at, int flags, check_file chec
         if (result == 0)
             result = check_rw_flags(flags);
         if (result == 0)
-            result = run(c, &t);
+            result = d->run(c, &t);
     }
     uio_done(&t.uio);
     return result;
 }
 
+/* Linux counts these also when they fail, for whatever reason. */
+static long transfer_vector(struct call *c, off_t at, int flags, const struct direction *d)
+{
+    bool is_new = io_count_is_new(c);
+    long result = run_vector(c, at, flags, d);
+    d->count_call(c, is_new);
+    return result;
+}
+
 long sys_read(struct call *c)
 {
-    return transfer_single(c, POSITION_OF_FILE, check_readable, run_read);
+    return transfer_single(c, POSITION_OF_FILE, &reading);
 }
 
 long sys_write(struct call *c)
 {
-    return transfer_single(c, POSITION_OF_FILE, check_writable, run_write);
+    return transfer_single(c, POSITION_OF_FILE, &writing);
 }
 
 long sys_pread64(struct call *c)
 {
     off_t at = (off_t)c->arg[3];
-    return at < 0 ? -EINVAL : transfer_single(c, at, check_readable, run_read);
+    return at < 0 ? -EINVAL : transfer_single(c, at, &reading);
 }
 
 long sys_pwrite64(struct call *c)
 {
     off_t at = (off_t)c->arg[3];
-    return at < 0 ? -EINVAL : transfer_single(c, at, check_writable, run_write);
+    return at < 0 ? -EINVAL : transfer_single(c, at, &writing);
 }
 
 long sys_readv(struct call *c)
 {
-    return transfer_vector(c, POSITION_OF_FILE, 0, check_readable, run_read);
+    return transfer_vector(c, POSITION_OF_FILE, 0, &reading);
 }
 
 long sys_writev(struct call *c)
 {
-    return transfer_vector(c, POSITION_OF_FILE, 0, check_writable, run_write);
+    return transfer_vector(c, POSITION_OF_FILE, 0, &writing);
 }
 
 /* The offset comes in two words, of which a 64-bit kernel shifts the higher one out. */
 long sys_preadv(struct call *c)
 {
     off_t at = (off_t)c->arg[3];
-    return at < 0 ? -EINVAL : transfer_vector(c, at, 0, check_readable, run_read);
+    return at < 0 ? -EINVAL : transfer_vector(c, at, 0, &reading);
 }
 
 long sys_pwritev(struct call *c)
 {
     off_t at = (off_t)c->arg[3];
-    return at < 0 ? -EINVAL : transfer_vector(c, at, 0, check_writable, run_write);
+    return at < 0 ? -EINVAL : transfer_vector(c, at, 0, &writing);
 }
 
 long sys_preadv2(struct call *c)
@@ -366,7 +385,7 @@ long sys_preadv2(struct call *c)
     off_t at = (off_t)c->arg[3];
     if (at < POSITION_OF_FILE)
         return -EINVAL;
-    return transfer_vector(c, at, call_int(c, 5), check_readable, run_read);
+    return transfer_vector(c, at, call_int(c, 5), &reading);
 }
 
 long sys_pwritev2(struct call *c)
@@ -374,7 +393,7 @@ long sys_pwritev2(struct call *c)
     off_t at = (off_t)c->arg[3];
     if (at < POSITION_OF_FILE)
         return -EINVAL;
-    return transfer_vector(c, at, call_int(c, 5), check_writable, run_write);
+    return transfer_vector(c, at, call_int(c, 5), &writing);
 }
 
 long sys_lseek(struct call *c)

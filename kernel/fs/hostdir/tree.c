@@ -7,6 +7,7 @@
 #include "kernel/fs/hostdir/hostdir.h"
 
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <stdio.h>
 #include <sys/statfs.h>
 
@@ -379,6 +380,7 @@ int hostdir_super_new(struct hostfd dir, bool read_only, struct super **ret)
     s->private = fs;
     s->read_only = read_only;
     s->nodev = true;
+    s->stored = s->magic != TMPFS_MAGIC;
     s->statfs = hostdir_statfs;
     int r = make_root(s);
     if (r < 0) {

@@ -107,6 +107,7 @@ int layer_super_new(const struct layer_options *options, struct super **ret)
         layer->account.max_bytes = options->max_bytes;
         s->private = layer;
         s->cached = true;
+        s->stored = !is_tmpfs;
         s->statfs = layer_statfs;
         r = make_root(s, lower, options);
     }

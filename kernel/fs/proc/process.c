@@ -221,11 +221,21 @@ static int show_coredump_filter(const struct pseudo_node *n, struct buf *b)
 
 static int show_io(const struct pseudo_node *n, struct buf *b)
 {
+    const struct process *p = proc_process(n);
+    const struct thread *t = n->tid ? proc_thread(n) : NULL;
+    struct io_count io = {0};
     int r = proc_check_access(n);
-    if (r == 0)
-        buf_append_str(b, "rchar: 0\nwchar: 0\nsyscr: 0\nsyscw: 0\nread_bytes: 0\n"
-                          "write_bytes: 0\ncancelled_write_bytes: 0\n");
-    return r;
+    if (r < 0)
+        return r;
+    if (t)
+        io = io_count_of_thread(t);
+    else if (!n->tid)
+        io = io_count_of_process(p);
+    buf_printf(b, "rchar: %lu\nwchar: %lu\nsyscr: %lu\nsyscw: %lu\n", io.read_chars, io.write_chars,
+               io.read_calls, io.write_calls);
+    buf_printf(b, "read_bytes: %lu\nwrite_bytes: %lu\ncancelled_write_bytes: 0\n", io.read_bytes,
+               io.write_bytes);
+    return 0;
 }
 
 static int show_schedstat(const struct pseudo_node *n, struct buf *b)
