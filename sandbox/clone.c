@@ -2,6 +2,9 @@
 #include "sandbox/clone.h"
 
 #include <linux/sched.h>
+#ifdef __SANITIZE_ADDRESS__
+#include <sanitizer/asan_interface.h>
+#endif
 #include <sched.h>
 #include <signal.h>
 #include <sys/mman.h>
@@ -29,6 +32,18 @@ static long clone3_call(const struct clone_args *args, int (*fn)(void *), void *
                        "S"(sizeof(*args)), [fn] "r"(fn), [argument] "r"(argument)
                      : "rcx", "r11", "memory", "cc");
     return result;
+}
+
+/*
+ * The child's frames are never left: it executes its program, or exits, in them. ASan notes in this
+ * process's memory where they end, and would hold that against whatever is mapped there next.
+ */
+static void unmap_stack(char *stack)
+{
+#ifdef __SANITIZE_ADDRESS__
+    ASAN_UNPOISON_MEMORY_REGION(stack, STACK_BYTES);
+#endif
+    munmap(stack, STACK_BYTES);
 }
 
 static pid_t clone_into(int (*fn)(void *), void *argument, uint64_t flags, int cgroup, char *stack,
@@ -66,7 +81,7 @@ pid_t clone_child(int (*fn)(void *), void *argument, uint64_t flags, int cgroup,
     pid_t pid = cgroup >= 0 ? clone_into(fn, argument, flags, cgroup, stack, &pidfd)
                             : clone_here(fn, argument, flags, stack, &pidfd);
     sigprocmask(SIG_SETMASK, &before, NULL);
-    munmap(stack, STACK_BYTES);
+    unmap_stack(stack);
     if (pid > 0)
         *ret_pidfd = pidfd;
     return pid;
