@@ -481,29 +481,33 @@ int64_t boxes_count_of(const struct key *k)
     return found;
 }
 
-/* A token that can't be made is none that anybody has: the ports are closed until the next start.
- */
+/* Where none can be made it is one that no field of HTTP can hold, and the ports are closed. */
 static void renew_traffic_token(struct box *b)
 {
     cut_all(&b->relays);
     if (!b->traffic_token[0])
         return;
     if (text_make_token(b->traffic_token) < 0)
-        snprintf(b->traffic_token, sizeof(b->traffic_token), "-");
+        snprintf(b->traffic_token, sizeof(b->traffic_token), "\n");
     if (db_run(server.db, "UPDATE sandboxes SET traffic_token = ? WHERE id = ?", "ss",
                b->traffic_token, b->id) < 0)
-        server_say("sandbox %s: its new traffic token is not recorded; the old one is valid again "
-                   "after a start",
+        server_say("sandbox %s: its new traffic token is not recorded; after a start it has one "
+                   "that nobody was told",
                    b->id);
+}
+
+int boxes_record_heir(int64_t from, int64_t to)
+{
+    return db_run(
+        server.db,
+        "UPDATE sandboxes SET key = ?, traffic_token = CASE traffic_token WHEN '' THEN '' "
+        "ELSE lower(hex(randomblob(16))) END WHERE key = ?",
+        "ii", to, from);
 }
 
 void boxes_inherit(int64_t from, int64_t to)
 {
     struct box *b;
-    int r = db_run(server.db, "UPDATE sandboxes SET key = ? WHERE key = ?", "ii", to, from);
-    if (r < 0)
-        server_say("sandboxes of a revoked key can't be given to its maker: %s", strerror(-r));
-    events_inherit(from, to);
     list_for_each(b, &all, all)
     {
         if (b->key != from)

@@ -101,7 +101,9 @@ int64_t boxes_count_of(const struct key *k); /* with those that begin */
 void boxes_audit(int64_t key, const char *id, const char *what);
 
 /* Those of a key that is revoked are another's: its connections to their ports are cut, and who had
- * it has no longer their traffic tokens. */
+ * it has no longer their traffic tokens. First in the records, where nobody has one from then on: 0
+ * or negative errno. */
+int boxes_record_heir(int64_t from, int64_t to);
 void boxes_inherit(int64_t from, int64_t to);
 
 /* Moves the end. 0; negative errno: nothing has changed. */

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* /api-keys, and what was done with keys. */
 #include "server/control.h"
+#include "server/events.h"
 #include "server/hooks.h"
 #include "server/limits.h"
 #include "server/server.h"
@@ -149,9 +150,17 @@ static void rename_one(struct request *r)
     json_decref(body);
 }
 
-static void inherit(void *userdata, const struct key *revoked)
+static int record_heir(const struct key_heir *h, const struct key *revoked)
 {
-    boxes_inherit(revoked->id, ((const struct key *)userdata)->id);
+    int r = boxes_record_heir(revoked->id, h->id);
+    if (r == 0)
+        r = events_record_heir(revoked->id, h->id);
+    return r == 0 ? hooks_record_forgotten(revoked->id) : r;
+}
+
+static void inherit(const struct key_heir *h, const struct key *revoked)
+{
+    boxes_inherit(revoked->id, h->id);
     hooks_forget(revoked->id);
 }
 
@@ -165,7 +174,8 @@ static void revoke_one(struct request *r)
             request_fail(r, 400, "a key doesn't revoke itself; use the one that it was made with");
             return;
         }
-    int error = keys_revoke(k, inherit, r->key);
+    const struct key_heir heir = {.record = record_heir, .told = inherit, .id = r->key->id};
+    int error = keys_revoke(k, &heir);
     if (error < 0) {
         fail_because(r, error);
         return;

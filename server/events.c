@@ -132,12 +132,10 @@ void events_tell_killed(const struct box *b, const char *cause, const char *word
     buf_done(&valid);
 }
 
-void events_inherit(int64_t from, int64_t to)
+int events_record_heir(int64_t from, int64_t to)
 {
-    int r = db_run(server.db, "UPDATE events SET key = ?, tenant = ? WHERE key = ?", "iii", to,
-                   keys_tenant(to), from);
-    if (r < 0)
-        server_say("events of a revoked key can't be given to its maker: %s", strerror(-r));
+    return db_run(server.db, "UPDATE events SET key = ?, tenant = ? WHERE key = ?", "iii", to,
+                  keys_tenant(to), from);
 }
 
 /* ---- reading ---- */

@@ -33,8 +33,8 @@ void events_tell_updated(const struct box *b, const char *name, json_t *data);
  * people, or "". Nothing is told of one that never ran. */
 void events_tell_killed(const struct box *b, const char *cause, const char *words);
 
-/* Those of a key that is revoked are another's. */
-void events_inherit(int64_t from, int64_t to);
+/* Those of a key that is revoked are another's. 0 or negative errno. */
+int events_record_heir(int64_t from, int64_t to);
 
 struct event_filter {
     const struct key *key; /* only what it covers; NULL: all */

@@ -507,14 +507,22 @@ int hooks_remove(struct hook *h)
     return 0;
 }
 
+int hooks_record_forgotten(int64_t key)
+{
+    int r =
+        db_run(server.db,
+               "DELETE FROM deliveries WHERE webhook IN (SELECT id FROM webhooks WHERE key = ?)",
+               "i", key);
+    return r < 0 ? r : db_run(server.db, "DELETE FROM webhooks WHERE key = ?", "i", key);
+}
+
 void hooks_forget(int64_t key)
 {
     struct hook *h, *next;
     list_for_each_safe(h, next, &all, all)
     {
-        if (h->key == key && hooks_remove(h) < 0)
-            server_say("webhook %s of a revoked key can't be removed; nothing is sent to it",
-                       h->uuid);
+        if (h->key == key)
+            drop(h);
     }
 }
 

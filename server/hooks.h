@@ -63,7 +63,9 @@ int hooks_remove(struct hook *h);
 struct hook *hooks_find(const char *uuid, const struct key *key);
 struct hook *hooks_next(struct hook *h); /* NULL: the first */
 
-/* Those of a key that is revoked go with it. */
+/* Those of a key that is revoked go with it: first from the records. The first answers 0 or
+ * negative errno. */
+int hooks_record_forgotten(int64_t key);
 void hooks_forget(int64_t key);
 
 /* Deliveries that went well, that went wrong, that were given up; that wait. */

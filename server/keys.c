@@ -260,30 +260,43 @@ int keys_rename(struct key *k, const char *name)
     return r;
 }
 
-static int revoke_one(struct key *k)
+/* Of k and those below it, the one that was made last before `id`; or NULL. */
+static struct key *last_before(const struct key *k, int64_t id)
 {
-    int r = db_run(server.db, "DELETE FROM keys WHERE id = ?", "i", k->id);
-    if (r == 0)
-        free_key(k);
-    return r;
+    struct key *last = NULL, *at;
+    list_for_each(at, &all, all)
+    {
+        if (at->id < id && (!last || at->id > last->id) && is_below(k, at))
+            last = at;
+    }
+    return last;
+}
+
+static int record_revoked(const struct key *k, const struct key_heir *h)
+{
+    int r = db_together(server.db);
+    if (r < 0)
+        return r;
+    for (const struct key *at = last_before(k, INT64_MAX); at && r == 0;
+         at = last_before(k, at->id)) {
+        r = h->record(h, at);
+        if (r == 0)
+            r = db_run(server.db, "DELETE FROM keys WHERE id = ?", "i", at->id);
+    }
+    return db_together_end(server.db, r);
 }
 
 /* Those that were made last go first, so that nobody's maker goes before him. */
-int keys_revoke(struct key *k, void (*told)(void *userdata, const struct key *k), void *userdata)
+int keys_revoke(struct key *k, const struct key_heir *h)
 {
-    for (;;) {
-        struct key *last = k, *at;
-        list_for_each(at, &all, all)
-        {
-            if (at->id > last->id && is_below(k, at))
-                last = at;
-        }
-        bool is_own = last == k;
-        told(userdata, last);
-        int r = revoke_one(last);
-        if (r < 0 || is_own)
-            return r;
+    int r = record_revoked(k, h);
+    for (bool is_own = false; r == 0 && !is_own;) {
+        struct key *last = last_before(k, INT64_MAX);
+        is_own = last == k;
+        h->told(h, last);
+        free_key(last);
     }
+    return r;
 }
 
 /* ---- limits ---- */

@@ -60,8 +60,18 @@ int keys_make(const struct key *parent, const char *name, struct scope *scope, s
 
 int keys_rename(struct key *k, const char *name);
 
-/* Revokes it and all that were made with it; told of each before. 0 or negative errno. */
-int keys_revoke(struct key *k, void (*told)(void *userdata, const struct key *k), void *userdata);
+/*
+ * Revokes it and all that were made with it, those that were made last first. record: notes in the
+ * database what follows from it for what is the key's, and answers 0 or negative errno; told: all
+ * of that is in the database now, and the key is not gone yet. 0, or negative errno: nothing has
+ * changed.
+ */
+struct key_heir {
+    int (*record)(const struct key_heir *h, const struct key *k);
+    void (*told)(const struct key_heir *h, const struct key *k);
+    int64_t id; /* of a key, for those two */
+};
+int keys_revoke(struct key *k, const struct key_heir *h);
 
 /*
  * Whether one more sandbox may be made now: counts it, for k and those above it. running: how many

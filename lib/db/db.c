@@ -258,6 +258,21 @@ int db_run(struct db *db, const char *sql, const char *kinds, ...)
     return r < 0 ? r : 0;
 }
 
+int db_together(struct db *db)
+{
+    return db_run(db, "BEGIN IMMEDIATE", "");
+}
+
+int db_together_end(struct db *db, int r)
+{
+    if (r == 0)
+        r = db_run(db, "COMMIT", "");
+    /* SQLite may have done so by itself: where the disk is full, for one. */
+    if (r < 0 && !sqlite3_get_autocommit(db->handle))
+        db_run(db, "ROLLBACK", "");
+    return r;
+}
+
 int64_t db_last_id(struct db *db)
 {
     return sqlite3_last_insert_rowid(db->handle);

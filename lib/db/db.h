@@ -61,6 +61,13 @@ bool db_is_null(struct db_query *q, int column);
 /* A statement without rows. 0 or negative errno. */
 int db_run(struct db *db, const char *sql, const char *kinds, ...);
 
+/*
+ * All that is run from db_together() to db_together_end() is done together. r: how it went; where
+ * that is negative, or becomes so, nothing of it was done. 0 or negative errno.
+ */
+int db_together(struct db *db);
+int db_together_end(struct db *db, int r);
+
 /* The id of the row that was inserted last. */
 int64_t db_last_id(struct db *db);
 

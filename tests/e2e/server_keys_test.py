@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """API keys of glovebox serve: what is made with one is seen with it and with those above it; scopes only narrow."""
+import itertools
 import os
 import signal
 import sqlite3
@@ -9,10 +10,10 @@ import time
 
 sys.dont_write_bytecode = True
 from cases import main, wait_until  # noqa: E402
-from server_client import HalfAsked, Served  # noqa: E402
+from server_client import HalfAsked, Served, Server  # noqa: E402
 
 
-class Keys(Served):
+class Keyed(Served):
     def make(self, client=None, status=201, name="k", **scope):
         answer = (client or self.client).ask("POST", "/api-keys", {"name": name, "scope": scope})
         self.expect_status(answer, status)
@@ -24,6 +25,8 @@ class Keys(Served):
     def id_of(self, name):
         return next(k["id"] for k in self.client.ask("GET", "/api-keys").json() if k["name"] == name)
 
+
+class Keys(Keyed):
     def test_tenants_do_not_see_each_other(self):
         one, two = self.make(name="one"), self.make(name="two")
         first, second = one.create(), two.create()
@@ -297,6 +300,50 @@ class Keys(Served):
             except FileNotFoundError:
                 pass
         self.server.start()
+
+
+class Full(Keyed):
+    """The disk of the records: what can't be recorded has not happened."""
+    OPTIONS = ("--webhook-network", "127.0.0.0/8")
+
+    def begin(self):
+        if os.geteuid() != 0:
+            self.skipTest("only root can make a small disk")
+        os.mkdir(self.path("state"), 0o700)
+        mount = f"mount -t tmpfs -o size=1m,mode=0700 none {self.path('state')} && exec \"$@\""
+        return Server(self.folder, *self.OPTIONS, prefix=("unshare", "-m", "sh", "-c", mount, "sh"))
+
+    def fill(self):
+        """Until the database has used up the room that it has by itself."""
+        self.filler = f"/proc/{self.server.process.pid}/root{self.path('state')}/filler"
+        try:
+            with open(self.filler, "wb", buffering=0) as f:
+                while True:
+                    f.write(bytes(1024))
+        except OSError:
+            pass
+        path = f"/api-keys/{self.id_of('other')}"
+        names = itertools.cycle(("one", "two"))  # what stays as it is needs no room
+        self.assertTrue(wait_until(lambda: self.client.ask("PATCH", path, {"name": next(names)}).status == 507))
+
+    def test_a_key_is_revoked_whole_or_not(self):
+        maker, _ = self.make(name="maker", manageKeys=True), self.make(name="other")
+        below = self.make(maker, name="below")
+        box = below.create()
+        hook = {"name": "n", "url": "http://127.0.0.1:1/", "events": ["sandbox.lifecycle.killed"], "signatureSecret": "s"}
+        self.expect_status(below.ask("POST", "/events/webhooks", hook), 201)
+        port = f"/sandboxes/{box.name}/ports/8000/"
+        token = {"e2b-traffic-access-token": box.traffic}
+        self.fill()
+        self.expect_status(self.client.ask("DELETE", f"/api-keys/{self.id_of('maker')}"), 507, "disk is full; nothing has changed")
+        self.assertEqual(self.names(below), {box.name})
+        self.assertEqual(len(below.ask("GET", "/events/webhooks").json()), 1)
+        self.assertNotEqual(self.client.ask("GET", port, None, token, key=False).status, 403)
+        os.remove(self.filler)
+        self.expect_status(self.client.ask("DELETE", f"/api-keys/{self.id_of('maker')}"), 204)
+        self.expect_status(below.ask("GET", "/v2/sandboxes"), 401)
+        self.assertEqual((self.names(self.client), self.client.ask("GET", "/events/webhooks").json()), ({box.name}, []))
+        self.expect_status(self.client.ask("GET", port, None, token, key=False), 403, "not the sandbox's traffic token")
 
 
 if __name__ == "__main__":

@@ -107,3 +107,33 @@ TEST(a_step_that_fails_says_why)
     EXPECT_EQ(count_of("SELECT count(*) FROM sqlite_schema WHERE name = 'u'"), 0);
     db_close(db);
 }
+
+TEST(what_is_done_together_is_done_or_not)
+{
+    start();
+    EXPECT_EQ(db_together(db), 0);
+    EXPECT_EQ(db_run(db, "INSERT INTO t (a) VALUES (1)", ""), 0);
+    EXPECT_EQ(db_together_end(db, -EIO), -EIO);
+    EXPECT_EQ(count_of("SELECT count(*) FROM t"), 0);
+    EXPECT_EQ(db_together(db), 0);
+    EXPECT_EQ(db_run(db, "INSERT INTO t (a) VALUES (1)", ""), 0);
+    EXPECT_EQ(db_run(db, "INSERT INTO t (a) VALUES (2)", ""), 0);
+    EXPECT_EQ(db_together_end(db, 0), 0);
+    EXPECT_EQ(count_of("SELECT count(*) FROM t"), 2);
+    db_close(db);
+}
+
+TEST(what_the_disk_has_no_room_for_is_taken_back)
+{
+    int r = 0;
+    start();
+    EXPECT_EQ(count_of("PRAGMA max_page_count = 4"), 4);
+    EXPECT_EQ(db_together(db), 0);
+    for (int64_t i = 0; r == 0; i++)
+        r = db_run(db, "INSERT INTO t (a, b) VALUES (?, zeroblob(1000))", "i", i);
+    EXPECT_EQ(r, -ENOSPC);
+    EXPECT_EQ(db_together_end(db, r), -ENOSPC);
+    EXPECT_EQ(count_of("SELECT count(*) FROM t"), 0);
+    EXPECT_EQ(db_run(db, "INSERT INTO t (a) VALUES (1)", ""), 0);
+    db_close(db);
+}
