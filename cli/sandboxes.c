@@ -314,11 +314,14 @@ static int find(const char *name, struct record *record, struct sandbox_usage *u
         r = usage_read(record, usage);
         told->is_known = r == 0 && usage_ask_wait(&registry, name, TOLD_WAIT_MS, &told->usage) == 0;
     }
-    if (r < 0) {
+    if (r == -ENOENT || r == -ESRCH) {
         r = ended_read(registry.folder, name, 0, record);
         r = r < 0 ? r : 1;
     }
     registry_close(&registry);
+    if (r < 0 && r != -ENOENT)
+        return sandbox_error_set(e, r, "%.*s: its record can't be read: %s; try again",
+                                 REGISTRY_NAME_MAX_BYTES, name, strerror(-r));
     return r >= 0 ? r
                   : sandbox_error_set(e, r,
                                       "%.*s: nothing is known of a sandbox of this name; glovebox "

@@ -29,9 +29,9 @@ static int lock(int fd)
     return -error;
 }
 
-static int create_again(const struct decisions *d)
+static int create_as(const struct decisions *d, const char *name)
 {
-    int fd = openat(d->folder, d->name, O_WRONLY | O_APPEND | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    int fd = openat(d->folder, name, O_WRONLY | O_APPEND | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
     return lock(fd < 0 ? -errno : fd);
 }
 
@@ -61,17 +61,34 @@ static void stop(struct decisions *d)
     d->file = -1;
 }
 
-/* What is in the file becomes what is before it. */
-static void turn_over(struct decisions *d)
+/* Where two names can't be exchanged there is a moment without the first. */
+static int create_behind(const struct decisions *d, const char *older)
+{
+    if (renameat(d->folder, d->name, d->folder, older) < 0)
+        return -errno;
+    return create_as(d, d->name);
+}
+
+/*
+ * What is in the file becomes what is before it: whoever looks at any moment finds one of the name
+ * that is locked. False: that can't be done now.
+ */
+static bool turn_over(struct decisions *d)
 {
     char older[KEPT_FILE_NAME_MAX + 2];
     kept_name_beside(d->name, older);
+    unlinkat(d->folder, older, 0);
+    int fd = create_as(d, older);
+    if (fd >= 0 && renameat2(d->folder, d->name, d->folder, older, RENAME_EXCHANGE) < 0) {
+        close(fd);
+        fd = create_behind(d, older);
+    }
+    if (fd < 0)
+        return false;
     stop(d);
-    if (renameat(d->folder, d->name, d->folder, older) < 0)
-        return;
-    int fd = create_again(d);
-    d->file = fd < 0 ? -1 : fd;
+    d->file = fd;
     d->size = 0;
+    return true;
 }
 
 static bool is_line(const char *line, size_t size)
@@ -89,9 +106,7 @@ bool decisions_add(struct decisions *d, const char *line, size_t size)
     char text[DECISIONS_LINE_MAX_BYTES + 1];
     if (!is_line(line, size))
         return false;
-    if (d->file >= 0 && d->size + size + 1 > DECISIONS_FILE_MAX_BYTES)
-        turn_over(d);
-    if (d->file < 0)
+    if (d->file < 0 || (d->size + size + 1 > DECISIONS_FILE_MAX_BYTES && !turn_over(d)))
         return true;
     memcpy(text, line, size);
     text[size] = '\n';
@@ -221,9 +236,8 @@ void decisions_close(struct decisions *d)
 static bool has_ended(int folder, const char *name)
 {
     struct stat st;
-    _cleanup_close_ int fd = openat(folder, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
-    return fd >= 0 && fstat(fd, &st) == 0 && time(NULL) - st.st_mtime >= KEPT_NEW_S &&
-           !kept_is_locked(fd);
+    return fstatat(folder, name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+           time(NULL) - st.st_mtime >= KEPT_NEW_S && !kept_is_live(folder, name);
 }
 
 void decisions_sweep(const struct decisions *d)

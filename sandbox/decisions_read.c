@@ -92,8 +92,7 @@ const char *decisions_reader_sandbox(const struct decisions_reader *r)
 
 bool decisions_reader_is_live(const struct decisions_reader *r)
 {
-    _cleanup_close_ int fd = open_record(r, r->name);
-    return fd < 0 ? fd != -ENOENT : kept_is_locked(fd);
+    return kept_is_live(r->folder, r->name);
 }
 
 int decisions_reader_watch(const struct decisions_reader *r, struct sandbox_error *e)

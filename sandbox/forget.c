@@ -7,7 +7,7 @@
 static bool is_running(struct registry *registry, const char *name)
 {
     _cleanup_free_ char *text = NULL;
-    return registry_read(registry, name, &text) == 0;
+    return registry_read(registry, name, &text) != -ENOENT; /* or that can't be known */
 }
 
 int forget_ended(struct registry *registry, const char *name, struct sandbox_error *e)

@@ -102,6 +102,23 @@ bool kept_is_locked(int fd)
     return fcntl(fd, F_OFD_GETLK, &whole) < 0 || whole.l_type != F_UNLCK;
 }
 
+bool kept_is_live(int folder, const char *file)
+{
+    for (;;) {
+        struct stat st, now;
+        _cleanup_close_ int fd =
+            openat(folder, file, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+        if (fd < 0)
+            return errno != ENOENT;
+        if (kept_is_locked(fd) || fstat(fd, &st) < 0)
+            return true;
+        if (fstatat(folder, file, &now, AT_SYMLINK_NOFOLLOW) < 0)
+            return errno != ENOENT;
+        if (now.st_ino == st.st_ino)
+            return false;
+    }
+}
+
 static bool parse(const char *file, struct kept_entry *ret)
 {
     char *end;
@@ -129,8 +146,12 @@ static int take(DIR *dir, const char *name, struct kept_entries *to)
 {
     const struct dirent *d;
     size_t capacity = 0;
-    while (to->count < KEPT_ENTRIES_MAX && (d = readdir(dir))) {
+    while (to->count < KEPT_ENTRIES_MAX) {
         struct kept_entry e;
+        errno = 0;
+        d = readdir(dir);
+        if (!d)
+            return -errno;
         if (!parse(d->d_name, &e) || (name && strcmp(kept_sandbox(&e), name)))
             continue;
         if (to->count == capacity) {
@@ -174,9 +195,7 @@ int kept_forget(int runtime, const char *folder_name, const char *name)
     if (r < 0)
         return r == -ENOENT ? 0 : r;
     for (size_t i = 0; i < all.count; i++) {
-        _cleanup_close_ int fd =
-            openat(folder, all.items[i].file, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-        if (fd < 0 || kept_is_locked(fd))
+        if (kept_is_live(folder, all.items[i].file))
             continue;
         kept_remove(folder, all.items[i].file);
         count++;

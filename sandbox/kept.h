@@ -43,6 +43,13 @@ void kept_remove(int folder, const char *file);
 /* Whether somebody has locked it (F_OFD_SETLK), or that can't be known. */
 bool kept_is_locked(int fd);
 
+/*
+ * Whether the file of that name is locked, or that can't be known; false also when there is none.
+ * Its owner may put a new one in its place, which is locked before and lets go of the other one
+ * after that.
+ */
+bool kept_is_live(int folder, const char *file);
+
 struct kept_entry {
     int64_t number;
     char file[KEPT_FILE_NAME_MAX + 1];

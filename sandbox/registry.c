@@ -103,13 +103,15 @@ void registry_close(struct registry *r)
     r->record = r->sandboxes = r->folder = -1;
 }
 
-/* The whole record, NUL-terminated and to be freed, or NULL. */
+/* The whole record, NUL-terminated and to be freed, or NULL and errno. */
 static char *read_record(int fd)
 {
     char *text = malloc(RECORD_MAX_BYTES + 1);
     ssize_t size = text ? pread(fd, text, RECORD_MAX_BYTES, 0) : -1;
     if (size < 0) {
+        int error = errno;
         free(text);
+        errno = error;
         return NULL;
     }
     text[size] = '\0';
@@ -375,12 +377,13 @@ int registry_list(struct registry *r, registry_see_fn see, void *userdata)
 int registry_read(struct registry *r, const char *name, char **ret)
 {
     /* Also a name that was typed: never more than one component. */
-    if (!isalnum((unsigned char)name[0]) || strchr(name, '/') || !is_running(r, name))
+    if (!isalnum((unsigned char)name[0]) || strlen(name) > REGISTRY_NAME_MAX_BYTES ||
+        strchr(name, '/') || !is_running(r, name))
         return -ENOENT;
     _cleanup_close_ int fd = openat(r->sandboxes, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
     char *text = fd < 0 ? NULL : read_record(fd);
     if (!text)
-        return -ENOENT;
+        return -errno;
     *ret = text;
     return 0;
 }

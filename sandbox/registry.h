@@ -64,5 +64,6 @@ typedef void (*registry_see_fn)(void *userdata, const char *name, char *text);
 /* Tells of all that run, and sweeps what is stale. 0 or negative errno. */
 int registry_list(struct registry *r, registry_see_fn see, void *userdata);
 
-/* The record of one that runs: 0 and *ret, to be freed; -ENOENT. */
+/* The record of one that runs: 0 and *ret, to be freed; -ENOENT: none does; or what else is wrong.
+ */
 int registry_read(struct registry *r, const char *name, char **ret);

@@ -40,11 +40,16 @@ static int explain_connect(struct registry *r, const char *name, int error, stru
                                  strerror(-error));
     /* A socket that nobody listens at is of one that was killed: its record may seem to live as
      * long as its processes are ending. */
-    if (error == -ECONNREFUSED || registry_read(r, name, &record) < 0)
+    if (error == -ENOENT)
+        error = registry_read(r, name, &record);
+    if (error == -ENOENT || error == -ECONNREFUSED)
         return sandbox_error_set(e, -ENOENT,
                                  "%s: no sandbox of this name is running; glovebox ps lists those "
                                  "that are",
                                  name);
+    if (error < 0)
+        return sandbox_error_set(e, error, "%s: its record can't be read: %s; try again", name,
+                                 strerror(-error));
     free(record);
     return sandbox_error_set(e, -ENOTCONN,
                              "%s: this sandbox was started without a network policy, and can get "

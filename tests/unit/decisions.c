@@ -5,9 +5,12 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <netinet/in.h>
+#include <sched.h>
 #include <stdio.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <utime.h>
 
 static struct sandbox_error error;
@@ -90,6 +93,47 @@ TEST(it_turns_over_and_never_grows)
     EXPECT_GT(largest, DECISIONS_FILE_MAX_BYTES - 1100);
     decisions_close(&d);
     EXPECT_EQ(count_files(NULL), 2);
+}
+
+/* How often the record of a sandbox that runs was found as of one that has ended. */
+struct onlooker {
+    bool is_there, is_over;
+    int mistakes;
+};
+
+static _noreturn_ void look_on(const struct registry *r, volatile struct onlooker *o)
+{
+    struct decisions_reader reader;
+    if (decisions_reader_open_in(&reader, r->folder, "one", &error) < 0)
+        _exit(1);
+    for (o->is_there = true; !o->is_over;)
+        o->mistakes += !decisions_reader_is_live(&reader);
+    _exit(0);
+}
+
+TEST(it_runs_while_it_turns_over)
+{
+    struct registry r = own_registry("one");
+    struct decisions d;
+    volatile struct onlooker *o =
+        mmap(NULL, sizeof(*o), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    ASSERT_TRUE(o != MAP_FAILED);
+    ASSERT_EQ(decisions_open(&d, &r, &error), 0);
+    pid_t pid = fork();
+    if (pid == 0)
+        look_on(&r, o);
+    while (!o->is_there)
+        sched_yield();
+    for (int i = 0; i < 300; i++) {
+        d.size = DECISIONS_FILE_MAX_BYTES;
+        EXPECT_TRUE(decisions_add(&d, "{}", 2));
+    }
+    o->is_over = true;
+    waitpid(pid, NULL, 0);
+    EXPECT_EQ(o->mistakes, 0);
+    EXPECT_EQ(count_files(NULL), 2);
+    EXPECT_STR(read_file(&d), "{}\n");
+    decisions_close(&d);
 }
 
 TEST(without_a_policy)

@@ -9,6 +9,7 @@
 #include <limits.h>
 #include <sched.h>
 #include <signal.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <utime.h>
@@ -70,6 +71,21 @@ TEST(a_name_is_kept_while_it_runs)
     EXPECT_EQ(registry_enter(&b, "one", &limits, &error), 0);
     registry_leave(&b);
     EXPECT_EQ(rmdir("runtime/sandboxes"), 0);
+}
+
+TEST(what_can_not_be_opened_is_not_gone)
+{
+    struct registry r = own_registry(), own = own_registry();
+    struct rlimit before, none;
+    char *text;
+    ASSERT_EQ(registry_enter(&own, "one", &limits, &error), 0);
+    ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &before), 0);
+    none = (struct rlimit){.rlim_cur = 0, .rlim_max = before.rlim_max};
+    ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &none), 0);
+    int got = registry_read(&r, "one", &text);
+    ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &before), 0);
+    EXPECT_EQ(got, -EMFILE);
+    registry_leave(&own);
 }
 
 TEST(names_that_are_chosen_differ)
