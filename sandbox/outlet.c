@@ -18,6 +18,26 @@ static int open_again(int fd)
     return open(path, O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
 }
 
+static void write_pieces(struct outlet *o, bool is_terminal)
+{
+    o->must_poll = true;
+    o->is_terminal = is_terminal;
+    o->max_bytes = is_terminal ? TERMINAL_PIECE_BYTES : PIPE_BUF;
+}
+
+void outlet_open_sealed(struct outlet *o, int fd)
+{
+    struct stat st;
+    int flags = fcntl(fd, F_GETFL);
+    *o = (struct outlet){.fd = fd, .max_bytes = SIZE_MAX};
+    if (fstat(fd, &st) < 0)
+        return;
+    o->is_socket = S_ISSOCK(st.st_mode);
+    bool is_device = S_ISCHR(st.st_mode);
+    if ((is_device || S_ISFIFO(st.st_mode)) && (flags < 0 || !(flags & O_NONBLOCK)))
+        write_pieces(o, is_device);
+}
+
 void outlet_open(struct outlet *o, int fd)
 {
     struct stat st;
@@ -34,9 +54,7 @@ void outlet_open(struct outlet *o, int fd)
         o->is_own = true;
         return;
     }
-    o->must_poll = true;
-    o->is_terminal = is_terminal;
-    o->max_bytes = is_terminal ? TERMINAL_PIECE_BYTES : PIPE_BUF;
+    write_pieces(o, is_terminal);
 }
 
 void outlet_close(struct outlet *o)

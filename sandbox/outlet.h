@@ -23,8 +23,13 @@ struct outlet {
 
 #define OUTLET_CLOSED ((struct outlet){.fd = -1})
 
-/* fd is borrowed until outlet_close(). Never fails. */
+/* fd is borrowed until outlet_close(). These never fail. */
 void outlet_open(struct outlet *o, int fd);
+/*
+ * For who is sealed and can neither open anything again nor ask a terminal: fd as it is. Where it
+ * may wait, a device of characters is written as a terminal is.
+ */
+void outlet_open_sealed(struct outlet *o, int fd);
 void outlet_close(struct outlet *o);
 
 /*

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "server/log.h"
 
+#include "sandbox/outlet.h"
 #include "server/json.h"
 #include "server/keys.h"
 #include "server/loop.h"
@@ -10,15 +11,13 @@
 #include <inttypes.h>
 #include <poll.h>
 #include <stdio.h>
-#include <sys/socket.h>
 #include <sys/stat.h>
 
 #define AGAIN_NS (50 * NSEC_PER_MSEC)
 
-static int sink = -1;
-static bool is_text; /* in place of JSON */
-static bool is_file; /* takes all at once, whatever its size */
-static bool is_socket;
+static struct outlet sink = OUTLET_CLOSED;
+static bool is_text;  /* in place of JSON */
+static bool is_file;  /* takes all at once, whatever its size */
 static bool is_split; /* the line that was written last is not whole */
 static bool is_broken;
 static struct buf waiting = BUF_INIT(LOG_WAITING_MAX);
@@ -148,7 +147,7 @@ void log_request(const struct log_entry *e)
 {
     char time[TIME_TEXT_SIZE + 1];
     struct buf line = BUF_INIT(LOG_LINE_MAX);
-    if (sink < 0)
+    if (sink.fd < 0)
         return;
     text_write_time(e->began_ms, time);
     if (is_text)
@@ -162,7 +161,7 @@ void log_say(const char *level, const char *text)
 {
     char time[TIME_TEXT_SIZE + 1];
     struct buf line = BUF_INIT(LOG_LINE_MAX);
-    if (sink < 0)
+    if (sink.fd < 0)
         return;
     text_write_time(server_wall_ms(), time);
     buf_printf(&line, is_text ? "%s %s - " : "{\"time\":\"%s\",\"level\":\"%s\",\"message\":", time,
@@ -216,7 +215,7 @@ static void give_up(int error)
 /* Not whether it would wait: then it is tried again. */
 static bool has_room(void)
 {
-    struct pollfd p = {.fd = sink, .events = POLLOUT};
+    struct pollfd p = {.fd = sink.fd, .events = POLLOUT};
     if (is_file || poll(&p, 1, 0) == 1)
         return true;
     timer_set(&again, server_now_ns() + AGAIN_NS);
@@ -227,16 +226,13 @@ static bool write_some(void)
 {
     if (!has_room())
         return false;
-    /* Another writer may have filled it since: as good as each kind can, that doesn't hold us up.
-     */
-    ssize_t n = is_socket ? send(sink, waiting.data, next_size(), MSG_DONTWAIT | MSG_NOSIGNAL)
-                          : write(sink, waiting.data, next_size());
-    if (n < 0 && (errno == EAGAIN || errno == EINTR)) {
+    ssize_t n = outlet_write(&sink, waiting.data, next_size(), true);
+    if (n == -EAGAIN) {
         timer_set(&again, server_now_ns() + AGAIN_NS);
         return false;
     }
     if (n < 0) {
-        give_up(errno);
+        give_up((int)-n);
         return false;
     }
     is_split = n > 0 && waiting.data[n - 1] != '\n';
@@ -247,7 +243,7 @@ static bool write_some(void)
 
 void log_flush(void)
 {
-    if (sink < 0)
+    if (sink.fd < 0)
         return;
     while (waiting.size > 0 && write_some())
         ;
@@ -262,12 +258,9 @@ void log_open(int fd, bool wants_text)
 {
     struct stat st;
     again.fire = on_again;
-    if (sink >= 0)
-        close(sink);
-    sink = fd;
+    base_closep(&sink.fd);
+    outlet_open_sealed(&sink, fd);
     is_text = wants_text;
-    bool is_known = fstat(fd, &st) == 0;
-    is_file = is_known && S_ISREG(st.st_mode);
-    is_socket = is_known && S_ISSOCK(st.st_mode);
+    is_file = fstat(fd, &st) == 0 && S_ISREG(st.st_mode);
     is_split = is_broken = false;
 }
