@@ -315,7 +315,7 @@ struct dir_emit {
     bool (*emit)(struct dir_emit *e, const char *name, size_t length, uint64_t ino, uint8_t d_type,
                  uint64_t cookie);
     uint64_t after; /* list names whose cookie is greater; "." is 1 and ".." 2, others from 3 */
-    bool in_parts;  /* dentry_list() may answer -EAGAIN: it has looked long, and will go on */
+    bool in_parts;  /* a listing may answer -EAGAIN: it has looked long, and will go on */
 };
 
 struct file_ops {

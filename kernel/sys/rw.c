@@ -19,7 +19,9 @@
 
 #include <linux/fs.h>
 
-#define SLICE_BYTES (8UL << 20)
+/* A read may find the file changed between two slices, on Linux too; a write is to be one piece. */
+#define READ_SLICE_BYTES  (1UL << 20)
+#define WRITE_SLICE_BYTES (8UL << 20)
 
 #define POSITION_OF_FILE (-1)
 
@@ -129,7 +131,7 @@ static long run_read(struct call *c, struct transfer *t)
     uio_skip(&t->uio, c->progress);
     size_t wanted = t->uio.left;
     if (!f->ops->stream)
-        uio_cut(&t->uio, SLICE_BYTES);
+        uio_cut(&t->uio, READ_SLICE_BYTES);
     size_t slice = t->uio.left;
     off_t pos = t->at == POSITION_OF_FILE ? f->pos : t->at + (off_t)c->progress;
     ssize_t n = io_count_read(c, io_count_fetch(c, f, &t->uio, &pos, t->flags));
@@ -186,7 +188,7 @@ static long run_write(struct call *c, struct transfer *t)
     off_t pos = t->at == POSITION_OF_FILE ? f->pos : t->at + (off_t)c->progress;
     if (is_appending(t))
         pos = size_now(f->inode);
-    size_t slice = f->ops->stream ? wanted : MIN(wanted, SLICE_BYTES);
+    size_t slice = f->ops->stream ? wanted : MIN(wanted, WRITE_SLICE_BYTES);
     bool sliced = slice < wanted;
     size_t allowed = slice;
     int r = rw_begin_write(c, f, pos, &allowed);

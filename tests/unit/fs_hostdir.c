@@ -3,6 +3,7 @@
 #include "tests/unit/fs_support.h"
 
 #include <fcntl.h>
+#include <stdio.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -285,6 +286,66 @@ TEST(listing)
     EXPECT_TRUE(strstr(names, "dir") && strstr(names, "file"));
     host_write("folder/more", "");
     EXPECT_TRUE(strstr(fs_list("m"), "more"));
+}
+
+#define MANY_NAMES    700 /* long ones: more than a part holds */
+#define MANY_LISTINGS 11
+
+struct counted {
+    struct dir_emit emit;
+    unsigned count, wrong;
+    unsigned char seen[MANY_NAMES];
+};
+
+static bool count_name(struct dir_emit *e, const char *name, size_t length, uint64_t ino,
+                       uint8_t d_type, uint64_t cookie)
+{
+    struct counted *c = container_of(e, struct counted, emit);
+    unsigned n;
+    if (cookie <= 2)
+        return true;
+    if (sscanf(name, "n%u", &n) == 1 && n < MANY_NAMES && !c->seen[n])
+        c->seen[n] = 1;
+    else
+        c->wrong++;
+    c->count++;
+    return true;
+}
+
+/* More at a time than have a descriptor, each a part at a time. */
+TEST(large_folders_are_listed_in_parts)
+{
+    static struct counted counted[MANY_LISTINGS];
+    struct file *files[MANY_LISTINGS];
+    unsigned parts = 0;
+    start_with_folder(false);
+    mkdir("folder/many", 0755);
+    for (int i = 0; i < MANY_NAMES; i++) {
+        char name[256];
+        snprintf(name, sizeof(name), "folder/many/n%d-%0200d", i, 0);
+        ASSERT_EQ(mknod(name, S_IFREG | 0644, 0), 0);
+    }
+    for (int i = 0; i < MANY_LISTINGS; i++) {
+        counted[i].emit = (struct dir_emit){.emit = count_name, .in_parts = true};
+        ASSERT_EQ(fs_open("m/many", O_RDONLY | O_DIRECTORY, 0, &files[i]), 0);
+    }
+    for (int left = MANY_LISTINGS; left > 0; parts++) {
+        for (int i = 0; i < MANY_LISTINGS; i++) {
+            if (counted[i].count > 0)
+                continue;
+            int r = files[i]->inode->ops->list(files[i], &counted[i].emit);
+            ASSERT_TRUE(r == 0 || r == -EAGAIN);
+            EXPECT_EQ(counted[i].count, r == 0 ? MANY_NAMES : 0);
+            EXPECT_EQ(counted[i].wrong, 0);
+            left -= r == 0;
+        }
+    }
+    EXPECT_GT(parts, 1);
+    /* One that is given up halfway leaves nothing. */
+    struct dir_emit e = {.emit = count_name, .in_parts = true};
+    EXPECT_EQ(files[0]->inode->ops->list(files[0], &e), -EAGAIN);
+    for (int i = 0; i < MANY_LISTINGS; i++)
+        file_put(files[i]);
 }
 
 TEST(hard_links_are_one_inode)

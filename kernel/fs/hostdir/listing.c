@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * Listing of host folders. The host's own cookies can't be given out (they may be any 64-bit
- * number), so the names are taken all at once when a listing begins, and a cookie is a place among
- * them.
+ * number), so all names are taken when a listing begins, and a cookie is a place among them.
  *
- * host calls: getdents64
+ * Taking them may need long: so a look takes a part, and the next one goes on. Until then the
+ * folder's descriptor stays open, of a few listings at a time: of others only the host's position
+ * is kept.
+ *
+ * host calls: close getdents64 lseek
  */
 #include "kernel/fs/hostdir/hostdir.h"
 
@@ -15,6 +18,8 @@
 
 #define FIRST_COOKIE 3
 #define CHUNK_BYTES  32768
+#define PART_CHUNKS  4
+#define OPEN_MAX     8 /* listings with a descriptor */
 
 struct listing {
     char *entries; /* struct dirent64 as the host wrote them */
@@ -22,24 +27,83 @@ struct listing {
     /* Where to go on: of the entry with cookie next_cookie. */
     size_t next_offset;
     uint64_t next_cookie;
+    /* While names are taken: */
+    bool is_begun;
+    int fd; /* or -1 */
+    off_t host_position;
+    struct list open_link; /* open_listings, the eldest first */
 };
 
 static size_t listings_bytes;
+static struct list open_listings = {&open_listings, &open_listings};
+static unsigned open_count;
+
+static void listing_close(struct listing *l)
+{
+    if (l->fd < 0)
+        return;
+    close(l->fd);
+    l->fd = -1;
+    list_remove(&l->open_link);
+    open_count--;
+}
+
+static void listing_init(struct listing *l)
+{
+    *l = (struct listing){.next_cookie = FIRST_COOKIE, .fd = -1};
+    list_init(&l->open_link);
+}
 
 static void listing_reset(struct listing *l)
 {
+    listing_close(l);
     listings_bytes -= l->size;
     free(l->entries);
-    *l = (struct listing){.next_cookie = FIRST_COOKIE};
+    listing_init(l);
 }
 
-static int listing_read(struct listing *l, int fd)
+/* Opens the folder where the last part ended. 0 or -errno. */
+static int listing_open(struct file *dir, struct listing *l)
+{
+    if (l->fd >= 0)
+        return 0;
+    if (open_count == OPEN_MAX)
+        listing_close(list_first(&open_listings, struct listing, open_link));
+    int fd = hostnode_open(hostnode_of(dir->inode), O_RDONLY | O_DIRECTORY);
+    if (fd < 0)
+        return fd;
+    if (l->host_position && lseek(fd, l->host_position, SEEK_SET) < 0) {
+        int error = errno;
+        close(fd);
+        return -error;
+    }
+    l->fd = fd;
+    list_append(&open_listings, &l->open_link);
+    open_count++;
+    return 0;
+}
+
+static off_t position_after(const char *chunk, size_t size)
+{
+    off_t position = 0;
+    for (size_t at = 0; at < size;) {
+        const struct dirent64 *e = (const struct dirent64 *)(chunk + at);
+        position = e->d_off;
+        at += e->d_reclen;
+    }
+    return position;
+}
+
+/* Takes names: 0 when all are there, -EAGAIN when a part is, or -errno. */
+static int listing_read(struct listing *l, bool in_parts)
 {
     _cleanup_free_ char *chunk = malloc(CHUNK_BYTES);
     if (!chunk)
         return -ENOMEM;
-    for (;;) {
-        ssize_t n = getdents64(fd, chunk, CHUNK_BYTES);
+    for (unsigned taken = 0;; taken++) {
+        if (in_parts && taken == PART_CHUNKS)
+            return -EAGAIN;
+        ssize_t n = getdents64(l->fd, chunk, CHUNK_BYTES);
         if (n <= 0)
             return n < 0 ? -errno : 0;
         char *bigger = listings_bytes + (size_t)n <= LIMIT_LISTING_BYTES
@@ -51,17 +115,28 @@ static int listing_read(struct listing *l, int fd)
         l->entries = bigger;
         l->size += (size_t)n;
         listings_bytes += (size_t)n;
+        l->host_position = position_after(chunk, (size_t)n);
     }
 }
 
-static int listing_begin(struct file *dir, struct listing *l)
+/* Begins a listing, or goes on with one that has not all names yet: as listing_read(). */
+static int listing_take(struct file *dir, struct listing *l, bool in_parts)
 {
-    listing_reset(l);
-    _cleanup_close_ int fd = hostnode_open(hostnode_of(dir->inode), O_RDONLY | O_DIRECTORY);
-    int r = fd < 0 ? fd : listing_read(l, fd);
-    if (r < 0)
+    if (!l->is_begun)
         listing_reset(l);
-    return r;
+    l->is_begun = true;
+    int r = listing_open(dir, l);
+    if (r == 0)
+        r = listing_read(l, in_parts);
+    if (r == -EAGAIN)
+        return r;
+    if (r < 0) {
+        listing_reset(l);
+        return r;
+    }
+    listing_close(l);
+    l->is_begun = false;
+    return 0;
 }
 
 static bool is_dot(const char *name)
@@ -88,7 +163,7 @@ static struct listing *listing_of(struct file *dir)
     if (!dir->private) {
         struct listing *l = calloc(1, sizeof(*l));
         if (l)
-            l->next_cookie = FIRST_COOKIE;
+            listing_init(l);
         dir->private = l;
     }
     return dir->private;
@@ -101,7 +176,8 @@ int hostdir_list(struct file *dir, struct dir_emit *emit)
     struct listing *l = listing_of(dir);
     if (!l)
         return -ENOMEM;
-    int r = emit->after == 0 || !l->entries ? listing_begin(dir, l) : 0;
+    bool is_to_take = emit->after == 0 || !l->entries || l->is_begun;
+    int r = is_to_take ? listing_take(dir, l, emit->in_parts) : 0;
     if (r < 0)
         return r;
     if (emit->after < 1 && !emit->emit(emit, ".", 1, d->inode->ino, DT_DIR, 1))
