@@ -39,11 +39,17 @@ static uint64_t page_limit(void)
 }
 
 /* Of all segments of the IPC namespace, which is the sandbox's alone: shmctl(2), SHM_INFO. */
-static uint64_t held_bytes(void)
+static struct shm_info held_pages(void)
 {
     struct shm_info info;
     if (page_total == 0 || shmctl(0, SHM_INFO, (struct shmid_ds *)(void *)&info) < 0)
-        return 0;
+        return (struct shm_info){0};
+    return info;
+}
+
+static uint64_t held_bytes(void)
+{
+    struct shm_info info = held_pages();
     return (info.shm_rss + info.shm_swp) * GUEST_PAGE_SIZE;
 }
 
@@ -183,8 +189,11 @@ int shm_limits(struct shminfo *ret)
 int shm_usage(struct shm_info *ret)
 {
     forget_detached();
+    struct shm_info held_now = held_pages();
     memset(ret, 0, sizeof(*ret));
     ret->used_ids = (int)segments.count;
     ret->shm_tot = page_total;
+    ret->shm_rss = held_now.shm_rss;
+    ret->shm_swp = held_now.shm_swp;
     return ipc_last_index(&segments);
 }

@@ -56,11 +56,10 @@ static long semop_run(struct call *c, bool first)
     return call_park(c, RESTART_NEVER);
 }
 
-static long semop_start(struct call *c, int64_t timeout)
+/* wrong: what is wrong with the timeout, which is told behind what can't be read. */
+static long semop_start(struct call *c, int64_t timeout, int wrong)
 {
     size_t count = call_uint(c, 2);
-    if (count < 1 || call_int(c, 0) < 0)
-        return -EINVAL;
     if (count > LIMIT_SEM_OPS)
         return -E2BIG;
     struct semop_state *s = calloc(1, sizeof(*s) + count * sizeof(s->ops[0]));
@@ -71,15 +70,17 @@ static long semop_start(struct call *c, int64_t timeout)
     c->state = s;
     c->release = semop_release;
     int r = call_read(c, s->ops, call_addr(c, 1), count * sizeof(s->ops[0]));
-    if (r < 0)
-        return r;
+    if (r == 0 && (count < 1 || call_int(c, 0) < 0))
+        r = -EINVAL;
+    if (r < 0 || wrong)
+        return r < 0 ? r : wrong;
     call_set_timeout(c, timeout);
     return semop_run(c, true);
 }
 
 long sys_semop(struct call *c)
 {
-    return c->state ? semop_run(c, false) : semop_start(c, WAITING_FOREVER);
+    return c->state ? semop_run(c, false) : semop_start(c, WAITING_FOREVER, 0);
 }
 
 long sys_semtimedop(struct call *c)
@@ -88,7 +89,7 @@ long sys_semtimedop(struct call *c)
     if (c->state)
         return semop_run(c, false);
     int r = waiting_read_timespec(c, call_addr(c, 3), &timeout);
-    return r < 0 ? r : semop_start(c, timeout);
+    return r == -EFAULT ? r : semop_start(c, timeout, r);
 }
 
 /* ---- control ---- */
@@ -121,12 +122,19 @@ static long set_all(struct call *c, struct sem_set *set)
     return 0;
 }
 
-static long set_one(struct call *c, struct sem_set *set, size_t number)
+/* Its value is looked at first, and its right last, other than those of its kin. */
+static long set_one(struct call *c)
 {
-    int value = call_int(c, 3);
+    int number = call_int(c, 1), value = call_int(c, 3);
     if (value < 0 || value > SEM_VALUE_MAX)
         return -ERANGE;
-    sem_set_value(set, number, value, c->thread->process->pid);
+    struct sem_set *set = sem_find(call_int(c, 0));
+    if (!set || number < 0 || (size_t)number >= sem_count(set))
+        return -EINVAL;
+    int r = ipc_permission(sem_object(set), c->thread->cred, IPC_WRITE);
+    if (r < 0)
+        return r;
+    sem_set_value(set, (size_t)number, value, c->thread->process->pid);
     sem_changed(set);
     return 0;
 }
@@ -144,10 +152,8 @@ static long control_one(struct call *c, struct sem_set *set, int command)
         return sem_pid(set, (size_t)number);
     case GETNCNT:
         return sem_waiting(set, (size_t)number, false);
-    case GETZCNT:
-        return sem_waiting(set, (size_t)number, true);
     default:
-        return set_one(c, set, (size_t)number);
+        return sem_waiting(set, (size_t)number, true);
     }
 }
 
@@ -204,10 +210,10 @@ static long change(struct call *c, int command)
 static long control_set(struct call *c, int command)
 {
     struct sem_set *set = sem_find(call_int(c, 0));
-    bool writes = command == SETVAL || command == SETALL;
+    int wanted = command == SETALL ? IPC_WRITE : IPC_READ;
     if (!set)
         return -EINVAL;
-    int r = ipc_permission(sem_object(set), c->thread->cred, writes ? IPC_WRITE : IPC_READ);
+    int r = ipc_permission(sem_object(set), c->thread->cred, wanted);
     if (r < 0)
         return r;
     switch (command) {
@@ -244,8 +250,9 @@ long sys_semctl(struct call *c)
     case GETPID:
     case GETNCNT:
     case GETZCNT:
-    case SETVAL:
         return control_set(c, command);
+    case SETVAL:
+        return set_one(c);
     default:
         return -EINVAL;
     }

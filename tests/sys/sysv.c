@@ -220,6 +220,28 @@ TEST(sem_timeout_is_eagain)
     EXPECT_ERRNO(semtimedop(id, &b, 1, bad_address), EFAULT);
 }
 
+/* What can't be read, then what is too much, then what makes no sense, then what is not there. */
+TEST(sem_which_error_comes_first)
+{
+    static struct sembuf many[501];
+    struct timespec bad = {0, -1};
+    begin();
+    int id = make_set(1), gone = make_set(1);
+    EXPECT_EQ(semctl(gone, 0, IPC_RMID), 0);
+    EXPECT_ERRNO(semtimedop(-1, bad_address, 501, bad_address), EFAULT);
+    EXPECT_ERRNO(semtimedop(-1, bad_address, 501, &bad), E2BIG);
+    EXPECT_ERRNO(semop(-1, many, 501), E2BIG);
+    EXPECT_ERRNO(semtimedop(id, many, 501, &bad), E2BIG);
+    EXPECT_ERRNO(semop(-1, bad_address, 1), EFAULT);
+    EXPECT_ERRNO(semtimedop(id, bad_address, 1, &bad), EFAULT);
+    EXPECT_ERRNO(semtimedop(-1, many, 1, &bad), EINVAL);
+    EXPECT_ERRNO(semop(id, bad_address, 0), EINVAL);
+    EXPECT_ERRNO(semctl(id, 3, SETVAL, (union semun){.val = 32768}), ERANGE);
+    EXPECT_ERRNO(semctl(gone, 0, SETVAL, (union semun){.val = 32768}), ERANGE);
+    EXPECT_ERRNO(semctl(id, 3, SETVAL, (union semun){.val = 1}), EINVAL);
+    EXPECT_ERRNO(semctl(gone, 0, SETVAL, (union semun){.val = 1}), EINVAL);
+}
+
 TEST(sem_removal_wakes_waiters)
 {
     begin();
@@ -884,6 +906,12 @@ TEST(shm_info)
     int last = shmctl(0, SHM_INFO, (void *)&usage);
     EXPECT_GE(usage.used_ids, 1);
     EXPECT_GE(usage.shm_tot, 3);
+    char *memory = shmat(id, NULL, 0);
+    ASSERT_TRUE(memory != (void *)-1);
+    memory[0] = memory[4096] = 1;
+    EXPECT_EQ(shmctl(0, SHM_INFO, (void *)&usage), last);
+    EXPECT_GE(usage.shm_rss + usage.shm_swp, 2);
+    shmdt(memory);
     bool found = false;
     for (int i = 0; i <= last; i++)
         found |= shmctl(i, SHM_STAT, &ds) == id && ds.shm_segsz == 4096 * 3;
