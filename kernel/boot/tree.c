@@ -6,7 +6,7 @@
 #include "kernel/core/held.h"
 #include "kernel/core/kernel.h"
 #include "kernel/fs/filesystems.h"
-#include "kernel/fs/image/host.h"
+#include "kernel/fs/image/directory.h"
 #include "kernel/fs/image/known_hosts.h"
 #include "kernel/fs/image/trust.h"
 #include "kernel/net/agent.h"
@@ -83,27 +83,15 @@ static int mount_tmpfs(const char *path, uint64_t max_bytes, mode_t mode, struct
     return r;
 }
 
-/* The mount points that a foreign image may lack; what is there stays. */
-static int complete_tree(struct dentry *root)
-{
-    static const char *const names[] = {"proc", "sys", "dev", "tmp"};
-    for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
-        int r = layer_add_directory(root, names[i], i == 3 ? 01777 : 0755, 0, 0, NULL);
-        if (r < 0 && r != -EEXIST)
-            return r;
-    }
-    return 0;
-}
-
 static int mount_root(const struct spec *spec, struct world *w, struct setup_error *e)
 {
     bool is_host = !strcmp(spec->image, "host");
-    const struct image_host_options host_options = {.root = w->image,
-                                                    .hostname = spec->hostname,
-                                                    .user_name = "user",
-                                                    .uid = 1000,
-                                                    .gid = 1000,
-                                                    .has_authority = spec->ca != NULL};
+    const struct image_options what = {.root = w->image,
+                                       .hostname = spec->hostname,
+                                       .user_name = "user",
+                                       .uid = 1000,
+                                       .gid = 1000,
+                                       .has_authority = spec->ca != NULL};
     const struct layer_options options = {
         .type_name = "overlay",
         .lower = is_host ? HOSTFD_NONE : w->image,
@@ -117,7 +105,7 @@ static int mount_root(const struct spec *spec, struct world *w, struct setup_err
     if (r == 0)
         r = mount_add(s, (struct path){0}, "overlay", &m);
     if (r == 0)
-        r = is_host ? image_host_build(&host_options, s->root) : complete_tree(s->root);
+        r = is_host ? image_host_build(&what, s->root) : image_directory_complete(&what, s);
     if (is_host)
         hostfd_close(&w->image);
     return r < 0 ? setup_fail(e, -r, "image %s", spec->image) : 0;

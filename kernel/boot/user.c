@@ -1,35 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kernel/boot/user.h"
 
-#include "kernel/core/memory.h"
+#include "kernel/fs/image/place.h"
 
 #include <stdio.h>
 
-#define FILE_MAX_BYTES   (256u * 1024)
-#define FILE_SPARE_BYTES 4096 /* where an image says that files are smaller than they are */
-#define FIELDS           7
-
-char *user_read_file(const struct walk_base *base, const char *name)
-{
-    struct path p;
-    struct file *f;
-    if (walk_path(base, name, WALK_FOLLOW, &p, NULL) < 0)
-        return NULL;
-    int r = vfs_open_path(p, &cred_kernel, O_RDONLY, &f);
-    path_put(&p);
-    if (r < 0)
-        return NULL;
-    size_t room = (size_t)MIN(f->inode->size + FILE_SPARE_BYTES, (off_t)FILE_MAX_BYTES);
-    char *text = malloc(room);
-    ssize_t n = text ? file_read_kernel(f, text, room - 1, 0) : -ENOMEM;
-    file_put(f);
-    if (n < 0) {
-        free(text);
-        return NULL;
-    }
-    text[n] = '\0';
-    return text;
-}
+#define FIELDS 7
 
 /* Cuts one line into its fields; missing ones are "". */
 static void split(char *line, char *fields[FIELDS])
@@ -125,7 +101,8 @@ int user_find(const struct walk_base *base, const char *text, struct user *ret)
     char *group_name = strchr(name, ':');
     if (group_name)
         *group_name++ = '\0';
-    char *passwd = user_read_file(base, "/etc/passwd"), *group = user_read_file(base, "/etc/group");
+    char *passwd = image_read_text(base, "/etc/passwd", NULL);
+    char *group = image_read_text(base, "/etc/group", NULL);
     char nothing[1] = "", nothing_too[1] = "";
     int r = find_in_passwd(passwd ? passwd : nothing, name, &user);
     uint32_t gid;

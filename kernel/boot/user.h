@@ -22,6 +22,3 @@ struct user {
  * -ENOENT: no such name; -EINVAL.
  */
 int user_find(const struct walk_base *base, const char *text, struct user *ret);
-
-/* Such a file, as far as it is read, NUL-terminated and the caller's to free; or NULL. */
-char *user_read_file(const struct walk_base *base, const char *name);

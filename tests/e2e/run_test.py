@@ -562,6 +562,23 @@ class Files(Case):
         self.expect(run("--image", self.path("image"), "/bin/hello"), 7, b"in an image\n")
         self.assertEqual(sorted(os.listdir(self.path("image"))), ["bin"])
 
+    def test_image_gets_the_sandboxs_names(self):
+        """Its own name, resolver and user, as from container engines; what else it has is there."""
+        static = self.build_static("int main(int n,char**v){for(int i=1,c;i<n;i++){FILE*f=fopen(v[i],\"r\");"
+                                   "while(f&&(c=fgetc(f))!=EOF)putchar(c);}return 0;}")
+        for folder in ("bin", "etc", "tmp"):
+            os.makedirs(self.path("image/" + folder))
+        shutil.copy(static, self.path("image/bin/cat"))
+        self.path("image/etc/hosts", "192.0.2.1 elsewhere\n")
+        self.path("image/etc/passwd", "root:x:0:0::/root:/bin/sh\n")
+        self.path("image/tmp/left", "of the image\n")
+        os.symlink("../run/systemd/resolve/stub-resolv.conf", self.path("image/etc/resolv.conf"))
+        files = ["/etc/hostname", "/etc/hosts", "/etc/resolv.conf", "/etc/passwd", "/tmp/left"]
+        self.expect(run("--image", self.path("image"), "--hostname", "box", "/bin/cat", *files), 0,
+                    b"box\n127.0.0.1\tlocalhost box\n::1\tlocalhost ip6-localhost ip6-loopback\n"
+                    b"ff02::1\tip6-allnodes\nff02::2\tip6-allrouters\nnameserver 127.0.0.53\n"
+                    b"root:x:0:0::/root:/bin/sh\nuser:*:1000:1000::/home/user:/bin/sh\nof the image\n")
+
     def build_static(self, code):
         if not shutil.which("gcc"):
             self.skipTest("no gcc")

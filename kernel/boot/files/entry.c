@@ -3,6 +3,7 @@
  * What is told of a file.
  */
 #include "kernel/boot/files/client.h"
+#include "kernel/fs/image/place.h"
 #include "kernel/fs/notify.h"
 #include "kernel/fs/xattr.h"
 
@@ -47,7 +48,7 @@ static void look_up_names(struct files_names *n, uint32_t uid, uint32_t gid)
     const struct walk_base root = {.root = top, .base = top, .cred = &cred_kernel};
     if (!n->has_owner || n->uid != uid) {
         if (!n->passwd)
-            n->passwd = user_read_file(&root, "/etc/passwd");
+            n->passwd = image_read_text(&root, "/etc/passwd", NULL);
         find_name(n->passwd, uid, n->owner);
         if (uid == 0 && !strcmp(n->owner, "0"))
             strcpy(n->owner, "root");
@@ -56,7 +57,7 @@ static void look_up_names(struct files_names *n, uint32_t uid, uint32_t gid)
     }
     if (!n->has_group || n->gid != gid) {
         if (!n->group)
-            n->group = user_read_file(&root, "/etc/group");
+            n->group = image_read_text(&root, "/etc/group", NULL);
         find_name(n->group, gid, n->group_name);
         if (gid == 0 && !strcmp(n->group_name, "0"))
             strcpy(n->group_name, "root");

@@ -26,7 +26,7 @@ static int add_text(struct dentry *etc, const char *name, mode_t mode, struct bu
     return r;
 }
 
-static int add_users(const struct image_host_options *o, struct dentry *etc)
+static int add_users(const struct image_options *o, struct dentry *etc)
 {
     struct buf passwd = BUF_INIT(MADE_UP_MAX), group = BUF_INIT(MADE_UP_MAX);
     struct stat st;
@@ -52,17 +52,20 @@ static int add_users(const struct image_host_options *o, struct dentry *etc)
     return r < 0 ? r : r2;
 }
 
-static int add_names(const struct image_host_options *o, struct dentry *etc)
+int image_etc_add_names(const char *name, struct dentry *etc)
 {
+    static const char resolver[] = "nameserver 127.0.0.53\n";
     struct buf hostname = BUF_INIT(MADE_UP_MAX), hosts = BUF_INIT(MADE_UP_MAX);
-    buf_printf(&hostname, "%s\n", o->hostname);
+    buf_printf(&hostname, "%s\n", name);
     buf_printf(&hosts,
                "127.0.0.1\tlocalhost %s\n::1\tlocalhost ip6-localhost ip6-loopback\n"
                "ff02::1\tip6-allnodes\nff02::2\tip6-allrouters\n",
-               o->hostname);
+               name);
     int r = add_text(etc, "hostname", 0644, &hostname);
     int r2 = add_text(etc, "hosts", 0644, &hosts);
-    return r < 0 ? r : r2;
+    if (r == 0)
+        r = r2;
+    return r == 0 ? layer_add_file(etc, "resolv.conf", 0644, resolver, strlen(resolver)) : r;
 }
 
 /* The host's own would tell machines apart; this one is the sandbox's. */
@@ -73,8 +76,14 @@ static int add_machine_id(struct dentry *etc)
     return add_text(etc, "machine-id", 0444, &b);
 }
 
+void image_etc_keep_variables(const struct image_options *o, struct buf *b)
+{
+    for (size_t i = 0; o->has_authority && i < trust_variable_count; i++)
+        buf_printf(b, "Defaults env_keep += \"%s\"\n", trust_variables[i].name);
+}
+
 /* sudo without a password, for whoever is in the group; sudo(8) refuses other modes. */
-static int add_sudo(const struct image_host_options *o, struct dentry *etc)
+static int add_sudo(const struct image_options *o, struct dentry *etc)
 {
     struct buf b = BUF_INIT(MADE_UP_MAX);
     buf_printf(&b,
@@ -83,8 +92,7 @@ static int add_sudo(const struct image_host_options *o, struct dentry *etc)
                "/bin\"\n"
                "root ALL=(ALL:ALL) NOPASSWD: ALL\n%s ALL=(ALL:ALL) NOPASSWD: ALL\n",
                o->user_name);
-    for (size_t i = 0; o->has_authority && i < trust_variable_count; i++)
-        buf_printf(&b, "Defaults env_keep += \"%s\"\n", trust_variables[i].name);
+    image_etc_keep_variables(o, &b);
     return add_text(etc, "sudoers", 0440, &b);
 }
 
@@ -120,7 +128,6 @@ static int add_fixed_texts(struct dentry *etc)
     static const struct {
         const char *name, *text;
     } files[] = {
-        {"resolv.conf", "nameserver 127.0.0.53\n"},
         {"nsswitch.conf", "passwd: files\ngroup: files\nshadow: files\nhosts: files dns\n"
                           "networks: files\nprotocols: files\nservices: files\nethers: files\n"
                           "rpc: files\n"},
@@ -350,7 +357,7 @@ int image_etc_visit(struct hostfd etc, int (*shown)(struct hostfd fd, bool whole
     return 0;
 }
 
-static int add_etc(const struct image_host_options *o, struct dentry *root, struct dentry **ret)
+static int add_etc(const struct image_options *o, struct dentry *root, struct dentry **ret)
 {
     struct hostfd host_etc = image_open_public_directory(o->root, "etc");
     if (!hostfd_is_open(host_etc))
@@ -358,14 +365,14 @@ static int add_etc(const struct image_host_options *o, struct dentry *root, stru
     return layer_add_lower(root, "etc", host_etc, &view, ret);
 }
 
-int image_etc_build(const struct image_host_options *options, struct dentry *root)
+int image_etc_build(const struct image_options *options, struct dentry *root)
 {
     struct dentry *etc;
     int r = add_etc(options, root, &etc);
     if (r == 0)
         r = add_users(options, etc);
     if (r == 0)
-        r = add_names(options, etc);
+        r = image_etc_add_names(options->hostname, etc);
     if (r == 0)
         r = add_machine_id(etc);
     if (r == 0)

@@ -44,8 +44,7 @@ static bool is_word(const char *text, size_t max, const char *allowed)
     return length > 0 && length <= max && strspn(text, allowed) == length;
 }
 
-/* Both end up in files of one line an entry, with ':' or blanks between the fields. */
-static bool options_are_valid(const struct image_host_options *o)
+bool image_options_are_valid(const struct image_options *o)
 {
     static const char name_characters[] = "abcdefghijklmnopqrstuvwxyz0123456789_-";
     static const char host_characters[] =
@@ -63,7 +62,7 @@ static bool leads_into_usr(const char *target)
     return !strncmp(target, "usr/", 4) && !strstr(target, "..");
 }
 
-static int add_system_directory(const struct image_host_options *o, struct dentry *root,
+static int add_system_directory(const struct image_options *o, struct dentry *root,
                                 const char *name)
 {
     char target[LINK_MAX_BYTES];
@@ -73,7 +72,7 @@ static int add_system_directory(const struct image_host_options *o, struct dentr
     return hostfd_is_open(fd) ? layer_add_lower(root, name, fd, NULL, NULL) : -ENOENT;
 }
 
-static int add_system_directories(const struct image_host_options *o, struct dentry *root)
+static int add_system_directories(const struct image_options *o, struct dentry *root)
 {
     static const char *const names[] = {"bin", "sbin", "lib", "lib32", "lib64", "libx32"};
     int r = add_system_directory(o, root, "usr");
@@ -119,7 +118,7 @@ static int add_var(struct dentry *root)
     return r;
 }
 
-static int add_run(const struct image_host_options *o, struct dentry *root)
+static int add_run(const struct image_options *o, struct dentry *root)
 {
     struct dentry *run, *user;
     char uid[16];
@@ -134,7 +133,7 @@ static int add_run(const struct image_host_options *o, struct dentry *root)
     return r;
 }
 
-static int add_home(const struct image_host_options *o, struct dentry *root)
+static int add_home(const struct image_options *o, struct dentry *root)
 {
     struct dentry *home;
     int r = layer_add_directory(root, "home", 0755, 0, 0, &home);
@@ -143,13 +142,13 @@ static int add_home(const struct image_host_options *o, struct dentry *root)
     return r;
 }
 
-int image_host_build(const struct image_host_options *options, struct dentry *root)
+int image_host_build(const struct image_options *options, struct dentry *root)
 {
     static const struct directory top[] = {
         {"boot", 0755}, {"dev", 0755},  {"media", 0755}, {"mnt", 0755}, {"opt", 0755},
         {"proc", 0555}, {"root", 0700}, {"srv", 0755},   {"sys", 0555}, {"tmp", 01777},
     };
-    if (!options_are_valid(options))
+    if (!image_options_are_valid(options))
         return -EINVAL;
     int r = add_system_directories(options, root);
     if (r == 0)

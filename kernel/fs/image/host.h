@@ -17,8 +17,9 @@
 #pragma once
 
 #include "kernel/fs/filesystems.h"
+#include "lib/base/buf.h"
 
-struct image_host_options {
+struct image_options {
     /* Directory (O_PATH, borrowed) with the host's usr, bin, lib, ... and etc as it has them. */
     struct hostfd root;
     const char *hostname;
@@ -32,7 +33,7 @@ struct image_host_options {
  * Fills root, the empty root of a layer super. 0; -EINVAL for bad options, -ENOENT when the host
  * has no /usr, -ENOMEM, -ENOSPC. Whatever else the host lacks is left out.
  */
-int image_host_build(const struct image_host_options *options, struct dentry *root);
+int image_host_build(const struct image_options *options, struct dentry *root);
 
 /*
  * Calls shown for each file and directory (whole: all below it) of the host's /etc that the image
@@ -41,10 +42,19 @@ int image_host_build(const struct image_host_options *options, struct dentry *ro
 int image_etc_visit(struct hostfd etc, int (*shown)(struct hostfd fd, bool whole, void *context),
                     void *context);
 
-/* ---- between host.c and etc.c ---- */
+/* ---- between host.c, etc.c and directory.c ---- */
+
+/* Both names end up in files of one line an entry, with ':' or blanks between the fields. */
+bool image_options_are_valid(const struct image_options *options);
 
 /* Makes /etc in root. */
-int image_etc_build(const struct image_host_options *options, struct dentry *root);
+int image_etc_build(const struct image_options *options, struct dentry *root);
+
+/* In /etc itself: hostname, hosts and resolv.conf of the sandbox. 0, -ENOMEM, -ENOSPC. */
+int image_etc_add_names(const char *hostname, struct dentry *etc);
+
+/* Lines of sudoers(5): which variables root keeps. A failure is the buffer's. */
+void image_etc_keep_variables(const struct image_options *options, struct buf *b);
 
 /*
  * Opens the directory at path below dir (O_PATH), through no link, if everybody may read it.

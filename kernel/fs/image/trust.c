@@ -3,6 +3,7 @@
 
 #include "kernel/core/kernel.h"
 #include "kernel/fs/image/keystore.h"
+#include "kernel/fs/image/place.h"
 #include "lib/base/buf.h"
 #include "lib/base/trust.h"
 
@@ -34,73 +35,6 @@ static const char *const bundles[] = {
 /* Java's, wherever a JDK is; those of systems, to which many of them are links. */
 static const char *const keystores[] = {"security/cacerts", "java/cacerts", NULL};
 
-static struct walk_base kernel_base(void)
-{
-    struct path root = {vfs_root_mount, vfs_root_mount->root};
-    return (struct walk_base){.root = root, .base = root, .cred = &cred_kernel};
-}
-
-static int make_directories(const struct walk_base *base, const char *path)
-{
-    char name[128];
-    if ((size_t)snprintf(name, sizeof(name), "%s/", path) >= sizeof(name))
-        return -ENAMETOOLONG;
-    for (char *slash = strchr(name + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
-        *slash = '\0';
-        int r = vfs_mkdir(base, name, S_IFDIR | 0755);
-        if (r < 0 && r != -EEXIST)
-            return r;
-        *slash = '/';
-    }
-    return 0;
-}
-
-/* A directory of the layer itself, whatever links lead to it. */
-static int open_directory(struct super *s, const char *path, struct path *ret)
-{
-    struct walk_base base = kernel_base();
-    struct path p;
-    int r = walk_path(&base, path, WALK_FOLLOW | WALK_DIRECTORY, &p, NULL);
-    if (r == 0 && p.dentry->super != s) {
-        path_put(&p);
-        r = -EXDEV;
-    }
-    if (r == 0)
-        *ret = p;
-    return r;
-}
-
-static bool is_there(const struct walk_base *base, const char *path)
-{
-    struct path p;
-    if (walk_path(base, path, 0, &p, NULL) < 0)
-        return false;
-    path_put(&p);
-    return true;
-}
-
-static int add_file(struct super *s, const char *directory, const char *name, const char *text)
-{
-    struct path p;
-    int r = open_directory(s, directory, &p);
-    if (r < 0)
-        return r;
-    r = layer_add_file(p.dentry, name, 0644, text, strlen(text));
-    path_put(&p);
-    return r;
-}
-
-static int add_link(struct super *s, const char *directory, const char *name, const char *target)
-{
-    struct path p;
-    int r = open_directory(s, directory, &p);
-    if (r < 0)
-        return r;
-    r = layer_add_symlink(p.dentry, name, target);
-    path_put(&p);
-    return r;
-}
-
 /* ---- the places ---- */
 
 /* Where tools that make bundles take what they add. */
@@ -111,27 +45,28 @@ static int add_sources(const struct image_trust *t, struct super *s)
         "/etc/ca-certificates/trust-source/anchors", /* of Arch, */
         "/usr/share/pki/trust/anchors",              /* of SUSE */
     };
-    struct walk_base base = kernel_base();
     for (size_t i = 0; i < ARRAY_SIZE(anchors); i++) {
-        int r =
-            is_there(&base, anchors[i]) ? add_file(s, anchors[i], NAME ".crt", t->certificate) : 0;
+        int r = image_has(anchors[i])
+                    ? image_add_text(s, anchors[i], NAME ".crt", 0644, t->certificate)
+                    : 0;
         if (r == -ENOMEM)
             return r;
     }
-    int r = make_directories(&base, "/usr/local/share/ca-certificates");
-    return r < 0 ? r : add_file(s, "/usr/local/share/ca-certificates", NAME ".crt", t->certificate);
+    int r = image_make_directories("/usr/local/share/ca-certificates");
+    if (r < 0)
+        return r;
+    return image_add_text(s, "/usr/local/share/ca-certificates", NAME ".crt", 0644, t->certificate);
 }
 
 /* As update-ca-certificates(8) and c_rehash(1) leave the directory. */
 static int add_hashed(const struct image_trust *t, struct super *s)
 {
-    struct walk_base base = kernel_base();
-    int r = add_link(s, "/etc/ssl/certs", NAME ".pem", TRUST_CERTIFICATE);
+    int r = image_add_link(s, "/etc/ssl/certs", NAME ".pem", TRUST_CERTIFICATE);
     for (unsigned i = 0; r == 0 && i < HASHED_LINKS_MAX; i++) {
         char path[64];
         snprintf(path, sizeof(path), "/etc/ssl/certs/%08x.%u", t->subject_hash, i);
-        if (!is_there(&base, path))
-            return add_link(s, "/etc/ssl/certs", strrchr(path, '/') + 1, NAME ".pem");
+        if (!image_has(path))
+            return image_add_link(s, "/etc/ssl/certs", strrchr(path, '/') + 1, NAME ".pem");
     }
     return r;
 }
@@ -145,7 +80,7 @@ static int add_bundle(const struct image_trust *t, struct super *s)
         "/etc/ssl/ca-bundle.pem",
         "/etc/ssl/cert.pem",
     };
-    struct walk_base base = kernel_base();
+    struct walk_base base = image_base();
     struct path p;
     if (walk_path(&base, TRUST_BUNDLE, WALK_FOLLOW, &p, NULL) == 0) {
         if (p.dentry->super == s)
@@ -158,31 +93,29 @@ static int add_bundle(const struct image_trust *t, struct super *s)
         if (walk_path(&base, others[i], WALK_FOLLOW, &p, NULL) < 0)
             continue;
         path_put(&p);
-        return add_link(s, "/etc/ssl/certs", name, others[i]);
+        return image_add_link(s, "/etc/ssl/certs", name, others[i]);
     }
-    return add_file(s, "/etc/ssl/certs", name, t->certificate);
+    return image_add_text(s, "/etc/ssl/certs", name, 0644, t->certificate);
 }
 
 /* For shells of a login, as su(1) starts them, which have none of the variables. */
 static int add_profile(struct super *s)
 {
-    struct walk_base base = kernel_base();
     struct buf b = BUF_INIT(FILES_MAX);
-    int r = make_directories(&base, "/etc/profile.d");
+    int r = image_make_directories("/etc/profile.d");
     for (size_t i = 0; r == 0 && i < trust_variable_count; i++) {
         const struct trust_variable *v = &trust_variables[i];
         r = buf_printf(&b, "export %s=\"${%s-%s}\"\n", v->name, v->name, v->value);
     }
     if (r == 0)
-        r = add_file(s, "/etc/profile.d", NAME ".sh", b.data);
+        r = image_add_text(s, "/etc/profile.d", NAME ".sh", 0644, b.data);
     buf_done(&b);
     return r;
 }
 
 static int add_certificates(const struct image_trust *t, struct super *s)
 {
-    struct walk_base base = kernel_base();
-    int r = make_directories(&base, "/etc/ssl/certs");
+    int r = image_make_directories("/etc/ssl/certs");
     if (r == 0)
         r = add_bundle(t, s);
     return r == 0 ? add_hashed(t, s) : r;
