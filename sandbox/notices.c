@@ -5,6 +5,10 @@
 #include "sandbox/error.h"
 #include "sandbox/run.h"
 
+#ifdef __SANITIZE_ADDRESS__
+#include <fcntl.h>
+#include <sanitizer/common_interface_defs.h>
+#endif
 #include <stdio.h>
 
 #define LINE_MAX_BYTES 1024
@@ -48,11 +52,40 @@ void notices_say(struct notices *n, const char *prefix, const char *text, size_t
     n->say(line);
 }
 
+#ifdef __SANITIZE_ADDRESS__
+static bool begins_report(const struct buf *line)
+{
+    static const char *const words[] = {"Sanitizer: ", "runtime error: "};
+    for (size_t i = 0; i < ARRAY_SIZE(words); i++)
+        if (line->size > 0 && memmem(line->data, line->size, words[i], strlen(words[i])))
+            return true;
+    return false;
+}
+
+/* A report of the kernel or the gateway goes where those of this process go (log_path), with all
+ * that comes behind it: what is said here nobody may hear. */
+static void keep_report(const struct buf *line)
+{
+    static bool has_begun;
+    has_begun = has_begun || begins_report(line);
+    if (!has_begun)
+        return;
+    _cleanup_close_ int fd = open(__sanitizer_get_report_path(), O_WRONLY | O_APPEND | O_CLOEXEC);
+    if (fd >= 0)
+        dprintf(fd, "%.*s\n", (int)line->size, line->data);
+}
+#else
+static void keep_report(const struct buf *line _unused_)
+{
+}
+#endif
+
 static void say_log_line(struct notices *n)
 {
     static const char gateway[] = "egress: "; /* its lines begin so: gateway/log.c */
     bool is_gateway =
         n->line.size >= strlen(gateway) && !memcmp(n->line.data, gateway, strlen(gateway));
+    keep_report(&n->line);
     if (n->line.size > 0)
         notices_say(n, is_gateway ? "" : "kernel: ", n->line.data, n->line.size);
     buf_reset(&n->line);

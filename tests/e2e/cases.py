@@ -3,6 +3,7 @@
 
 GLOVEBOX names another program than build/cli/glovebox.
 """
+import contextlib
 import functools
 import os
 import re
@@ -13,6 +14,7 @@ import tempfile
 import time
 import unittest
 
+from reports import Reports
 from terminal import Terminal
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
@@ -147,11 +149,12 @@ class Tty(Case):
 
 
 class Lines(unittest.TestResult):
-    """Prints one line a case as it ends."""
+    """Prints one line a case as it ends. A case in whose time a sanitizer has something to report has failed."""
 
-    def __init__(self):
+    def __init__(self, reports=None):
         super().__init__()
         self.lines = {}
+        self.reports = reports
 
     def name(self, test):
         words = test.id().split(".")
@@ -178,8 +181,15 @@ class Lines(unittest.TestResult):
     def addSkip(self, test, reason):
         self.lines[self.name(test)] = f"skip: {reason}"
 
+    def expect_no_report(self, name):
+        said = self.reports.take() if self.reports else ""
+        if said:
+            print("  a sanitizer says:\n  " + said.strip().replace("\n", "\n  "))
+            self.lines[name] = "FAIL"
+
     def stopTest(self, test):
         name = self.name(test)
+        self.expect_no_report(name)
         verdict, _, reason = self.lines[name].partition(": ")
         print(f"{verdict} {name}" + (f": {reason}" if reason else ""), flush=True)
 
@@ -188,9 +198,10 @@ def main(module):
     """All cases of a module, or those whose name has one of the words of the command line in it."""
     if not os.access(GLOVEBOX, os.X_OK):
         sys.exit(f"{GLOVEBOX}: not there; build it with: ninja -C build")
-    result = Lines()
-    for case in unittest.defaultTestLoader.loadTestsFromModule(module):
-        for test in case:
-            if len(sys.argv) < 2 or any(word in result.name(test) for word in sys.argv[1:]):
-                test.run(result)
+    with Reports() if is_sanitized() else contextlib.nullcontext() as reports:
+        result = Lines(reports)
+        for case in unittest.defaultTestLoader.loadTestsFromModule(module):
+            for test in case:
+                if len(sys.argv) < 2 or any(word in result.name(test) for word in sys.argv[1:]):
+                    test.run(result)
     sys.exit(1 if "FAIL" in result.lines.values() else 0)
