@@ -18,6 +18,8 @@
 #define ENDING_S  10    /* after which its keeper is told again */
 #define COMING_MS 15000 /* in which one is made, or not at all */
 #define LOOK_NS   (100 * NSEC_PER_MSEC)
+/* With each time that there was not what it takes to look it is twice as long, so often. */
+#define LOOK_DOUBLINGS 6u
 
 static int open_link(struct box *b);
 
@@ -214,7 +216,7 @@ static void on_opened(struct link *l)
     struct exec_packet watch = {.type = EXEC_WATCH};
     bool was_ending = b->state == BOX_ENDING;
     settle(b);
-    b->is_missed = false;
+    b->misses = 0;
     link_send(l, &watch, NULL, 0, -1);
     b->timer.fire = on_timer;
     b->state = BOX_RUNNING;
@@ -250,17 +252,19 @@ static bool may_be_coming(const struct box *b)
            server_wall_ms() - b->started_ms < COMING_MS;
 }
 
+static int look_again_soon(struct box *b);
+
 static void on_look_again(struct timer *t)
 {
     struct box *b = container_of(t, struct box, timer);
     if (open_link(b) < 0)
-        timer_set(t, server_now_ns() + LOOK_NS);
+        look_again_soon(b);
 }
 
 static int look_again_soon(struct box *b)
 {
     b->timer.fire = on_look_again;
-    return timer_set(&b->timer, server_now_ns() + LOOK_NS);
+    return timer_set(&b->timer, server_now_ns() + (LOOK_NS << MIN(b->misses, LOOK_DOUBLINGS)));
 }
 
 static void on_closed(struct link *l, int error)
@@ -273,10 +277,10 @@ static void on_closed(struct link *l, int error)
         is_over(b, "lost", "its keeper is gone");
         return;
     }
-    if (!is_gone && !b->is_missed)
+    if (!is_gone && !b->misses)
         server_say("sandbox %s can't be reached now: %s; it is tried again until it can", b->id,
                    strerror(error));
-    b->is_missed |= !is_gone;
+    b->misses += !is_gone;
     /* Not reached for want of memory or descriptors, it may live: it stays what it is, and whose.
      */
     if (look_again_soon(b) == 0)

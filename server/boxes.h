@@ -46,7 +46,7 @@ struct box {
     struct port_link *ports;             /* port_link.h; NULL: none was asked for */
     bool is_asked_for;                   /* of one that was found in the records */
     bool is_settled; /* ... and then: whether it lives is known, or it is being made */
-    bool is_missed;  /* its keeper can't be reached for want of something, which was said */
+    unsigned misses; /* how often its keeper could not be reached for want of something */
     struct link link;
     struct ask ask; /* CREATE */
     struct timer timer;
