@@ -318,6 +318,9 @@ struct dir_emit {
     bool in_parts;  /* a listing may answer -EAGAIN: it has looked long, and will go on */
 };
 
+#define READ_IN_PARTS (1 << 30)
+#define READ_GOES_ON  (-6000)
+
 struct file_ops {
     /*
      * Called for each open (O_CREAT's new file too); f has inode, path and flags. NULL: nothing to
@@ -328,8 +331,9 @@ struct file_ops {
     void (*flush)(struct file *f);   /* each close of a descriptor, before the reference is put */
     /*
      * At *pos (which is advanced; the caller decides whose it is). Bytes, 0 at the end, -EAGAIN
-     * when it would have to wait. flags: RWF_* of preadv2(2). write with O_APPEND moves *pos to the
-     * end first.
+     * when it would have to wait. flags: RWF_* of preadv2(2); with READ_IN_PARTS too a read may
+     * answer READ_GOES_ON: it has looked long without coming to *pos, and goes on when it is called
+     * again. write with O_APPEND moves *pos to the end first.
      */
     ssize_t (*read)(struct file *f, struct uio *u, off_t *pos, int flags);
     ssize_t (*write)(struct file *f, struct uio *u, off_t *pos, int flags);

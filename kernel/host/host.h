@@ -64,6 +64,8 @@ struct host_ops {
     /* Reads a small file below the kernel's own /proc (relative name), NUL-terminated: size or
      * -errno. */
     ssize_t (*read_proc)(const char *name, char *buffer, size_t size);
+    /* Opens such a file, for who reads it in parts: 0 or -errno. The caller's to close. */
+    int (*open_proc)(const char *name, struct hostfd *ret);
     /* Lines of such a file, however large it is; or -errno. */
     ssize_t (*count_proc_lines)(const char *name);
 };

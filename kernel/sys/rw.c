@@ -134,7 +134,10 @@ static long run_read(struct call *c, struct transfer *t)
         uio_cut(&t->uio, READ_SLICE_BYTES);
     size_t slice = t->uio.left;
     off_t pos = t->at == POSITION_OF_FILE ? f->pos : t->at + (off_t)c->progress;
-    ssize_t n = io_count_read(c, io_count_fetch(c, f, &t->uio, &pos, t->flags));
+    int flags = t->flags | READ_IN_PARTS;
+    ssize_t n = io_count_read(c, io_count_fetch(c, f, &t->uio, &pos, flags));
+    if (n == READ_GOES_ON)
+        return args_yield(c, f);
     if (n == -EAGAIN && is_waiting(t) && c->progress == 0)
         return args_park(c, f, EPOLLIN);
     if (n >= 0 && t->at == POSITION_OF_FILE)

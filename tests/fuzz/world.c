@@ -301,6 +301,11 @@ static ssize_t stand_read_proc(const char *name, char *buffer, size_t size)
     return (ssize_t)length;
 }
 
+static int stand_open_proc(const char *name, struct hostfd *ret)
+{
+    return -ENOENT;
+}
+
 static const struct host_ops stand_in = {
     .receive = stand_receive,
     .answer = stand_answer,
@@ -319,6 +324,7 @@ static const struct host_ops stand_in = {
     .set_alarm = stand_set_alarm,
     .clear_alarm = stand_clear_alarm,
     .read_proc = stand_read_proc,
+    .open_proc = stand_open_proc,
     .count_proc_lines = stand_count_proc_lines,
 };
 

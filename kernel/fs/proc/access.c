@@ -114,18 +114,26 @@ void proc_node_refresh(const struct pseudo_node *n, struct inode *i)
         proc_refresh_fd_link(n, i);
 }
 
-ssize_t proc_read_host(const struct pseudo_node *n, const char *file, size_t max_bytes,
-                       char **ret_text)
+int proc_host_name(const struct pseudo_node *n, const char *file, char ret[64])
 {
-    struct process *p = proc_process(n);
-    struct thread *t = proc_thread(n);
-    char name[64];
+    const struct process *p = proc_process(n);
+    const struct thread *t = proc_thread(n);
     if (!p || (n->tid && !t))
         return -ESRCH;
     if (n->tid)
-        snprintf(name, sizeof(name), "%d/task/%d/%s", p->host_pid, t->host_tid, file);
+        snprintf(ret, 64, "%d/task/%d/%s", p->host_pid, t->host_tid, file);
     else
-        snprintf(name, sizeof(name), "%d/%s", p->host_pid, file);
+        snprintf(ret, 64, "%d/%s", p->host_pid, file);
+    return 0;
+}
+
+ssize_t proc_read_host(const struct pseudo_node *n, const char *file, size_t max_bytes,
+                       char **ret_text)
+{
+    char name[64];
+    int r = proc_host_name(n, file, name);
+    if (r < 0)
+        return r;
     /* A buffer that came back full may hold a cut text: tried again with a larger one. */
     for (size_t size = MIN(max_bytes, (size_t)16384);; size = MIN(size * 4, max_bytes)) {
         _cleanup_free_ char *text = malloc(size);

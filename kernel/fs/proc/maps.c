@@ -3,16 +3,27 @@
  * /proc/PID/{maps,smaps,smaps_rollup}: the host's text, parsed line by line, and written anew with
  * the guest's names. What the loader stub occupies is left out; a mapping that reaches over its
  * edge (the host merges neighbours without a file) is cut there.
+ *
+ * maps and smaps may have tens of thousands of mappings, so they are made a part at a time, from
+ * the host's file, which stays open from part to part. A few are open at once; who lost his goes on
+ * behind the last address that he gave.
+ *
+ * host calls: read
  */
 #include "kernel/fs/proc/proc.h"
 
+#include "kernel/host/host.h"
 #include "kernel/proc/space.h"
 #include "lib/base/map.h"
 
 #include <stdio.h>
 #include <sys/sysmacros.h>
 
-#define HOST_MAPS_MAX_BYTES (16u * 1024 * 1024)
+#define ROLLUP_MAX_BYTES 16384u
+/* A part of the host's text. It hands out whole records, of which none is larger than the room. */
+#define PART_BYTES 32768
+#define ROOM_BYTES 24576
+#define OPEN_MAX   8
 
 /* Linux pads names to this column. */
 #define NAME_COLUMN 73
@@ -126,33 +137,132 @@ static size_t cut_stub(const struct address_space *space, const struct host_map 
     return count;
 }
 
-/* The host's text of file; 0 and an empty text for a zombie. */
-static ssize_t read_host_maps(const struct pseudo_node *n, const char *file, char **ret_text)
+/* ---- reading in parts ---- */
+
+struct maps_state {
+    struct hostfd fd;
+    struct list open_link; /* open_states, the eldest first */
+    uint64_t next;         /* mappings that begin below have been given */
+};
+
+static char part[PART_BYTES + ROOM_BYTES];
+
+static struct list open_states = {&open_states, &open_states};
+static unsigned open_count;
+
+static void close_state(struct maps_state *s)
+{
+    if (!hostfd_is_open(s->fd))
+        return;
+    hostfd_close(&s->fd);
+    list_remove(&s->open_link);
+    open_count--;
+}
+
+void proc_forget_maps(void *state)
+{
+    close_state(state);
+    free(state);
+}
+
+static struct maps_state *state_of(void **state)
+{
+    struct maps_state *s = *state;
+    if (s)
+        return s;
+    s = malloc(sizeof(*s));
+    if (!s)
+        return NULL;
+    s->fd = HOSTFD_NONE;
+    s->next = 0;
+    list_init(&s->open_link);
+    return *state = s;
+}
+
+static int open_state(const struct pseudo_node *n, const char *file, struct maps_state *s)
+{
+    if (hostfd_is_open(s->fd))
+        return 0;
+    char name[64];
+    int r = proc_host_name(n, file, name);
+    if (r < 0)
+        return r;
+    if (open_count == OPEN_MAX)
+        close_state(list_first(&open_states, struct maps_state, open_link));
+    while ((r = host->open_proc(name, &s->fd)) == -EMFILE && open_count > 0)
+        close_state(list_first(&open_states, struct maps_state, open_link));
+    if (r < 0)
+        return r == -ENOENT ? -ESRCH : r;
+    list_append(&open_states, &s->open_link);
+    open_count++;
+    return 0;
+}
+
+/* Bytes, fewer than PART_BYTES at the end of the host's text; or -errno. */
+static ssize_t read_part(struct maps_state *s)
+{
+    size_t size = 0;
+    while (size < PART_BYTES) {
+        ssize_t n = read(s->fd.n, part + size, ROOM_BYTES);
+        if (n < 0)
+            return -errno;
+        if (n == 0)
+            break;
+        size += (size_t)n;
+    }
+    return (ssize_t)size;
+}
+
+static int copy_smaps_lines(const char **at, const char *end, struct buf *b);
+
+/* Writes what the guest is shown of [text, end). 0 or -EIO. */
+static int write_part(const struct address_space *space, struct maps_state *s, const char *end,
+                      bool is_smaps, struct buf *b)
+{
+    struct shown shown = {.name = BUF_INIT(GUEST_PATH_MAX)};
+    struct host_map m, parts[2];
+    const char *at = part;
+    int r;
+    while ((r = host_map_next(&at, end, &m)) > 0) {
+        size_t count = m.start < s->next ? 0 : cut_stub(space, &m, parts);
+        s->next = MAX(s->next, m.end);
+        /* Of one that the stub cuts in two, the numbers stand behind the first half. */
+        for (size_t i = 0; i < (is_smaps ? MIN(count, (size_t)1) : count); i++)
+            append_map_line(b, space, &parts[i], &shown);
+        if (is_smaps && (r = copy_smaps_lines(&at, end, count > 0 ? b : NULL)) < 0)
+            break;
+    }
+    buf_done(&shown.name);
+    return r < 0 ? -EIO : 0;
+}
+
+static int more(const struct pseudo_node *n, const char *file, void **state, struct buf *b)
 {
     int r = proc_check_access(n);
     if (r < 0)
         return r;
-    return proc_space(n) ? proc_read_host(n, file, HOST_MAPS_MAX_BYTES, ret_text) : 0;
+    const struct address_space *space = proc_space(n);
+    if (!space) /* of a zombie there are none */
+        return 0;
+    struct maps_state *s = state_of(state);
+    if (!s)
+        return -ENOMEM;
+    r = open_state(n, file, s);
+    if (r < 0)
+        return r;
+    ssize_t size = read_part(s);
+    if (size < 0)
+        return (int)size;
+    r = write_part(space, s, part + size, file[0] == 's', b);
+    if (r < 0 || size >= PART_BYTES)
+        return r < 0 ? r : 1;
+    close_state(s);
+    return 0;
 }
 
-int proc_show_maps(const struct pseudo_node *n, struct buf *b)
+int proc_more_maps(const struct pseudo_node *n, void **state, struct buf *b)
 {
-    _cleanup_free_ char *text = NULL;
-    ssize_t size = read_host_maps(n, "maps", &text);
-    if (size <= 0)
-        return (int)size;
-    const struct address_space *space = proc_space(n);
-    const char *at = text, *end = text + size;
-    struct shown shown = {.name = BUF_INIT(GUEST_PATH_MAX)};
-    struct host_map m, parts[2];
-    int r;
-    while ((r = host_map_next(&at, end, &m)) > 0) {
-        size_t count = cut_stub(space, &m, parts);
-        for (size_t i = 0; i < count; i++)
-            append_map_line(b, space, &parts[i], &shown);
-    }
-    buf_done(&shown.name);
-    return r < 0 ? -EIO : 0;
+    return more(n, "maps", state, b);
 }
 
 /* Takes the lines behind a mapping; writes them if they are to be shown. */
@@ -175,37 +285,31 @@ static int copy_smaps_lines(const char **at, const char *end, struct buf *b)
     return r == -ENOENT ? 0 : r;
 }
 
-static int show_smaps_of(const struct pseudo_node *n, const char *file, struct buf *b)
+int proc_more_smaps(const struct pseudo_node *n, void **state, struct buf *b)
+{
+    return more(n, "smaps", state, b);
+}
+
+int proc_show_smaps_rollup(const struct pseudo_node *n, struct buf *b)
 {
     _cleanup_free_ char *text = NULL;
-    ssize_t size = read_host_maps(n, file, &text);
+    int r = proc_check_access(n);
+    if (r < 0 || !proc_space(n))
+        return r;
+    ssize_t size = proc_read_host(n, "smaps_rollup", ROLLUP_MAX_BYTES, &text);
     if (size <= 0)
         return (int)size;
     const struct address_space *space = proc_space(n);
     const char *at = text, *end = text + size;
     struct shown shown = {.name = BUF_INIT(GUEST_PATH_MAX)};
-    struct host_map m, parts[2];
-    int r;
+    struct host_map m;
+    /* It begins with the first and ends with the last address: never the stub's. */
     while ((r = host_map_next(&at, end, &m)) > 0) {
-        /* The sum over all begins with the first and ends with the last address: never the stub's.
-         */
-        bool is_shown = m.kind == HOST_MAP_ROLLUP || cut_stub(space, &m, parts) > 0;
-        if (is_shown)
-            append_map_line(b, space, m.kind == HOST_MAP_ROLLUP ? &m : &parts[0], &shown);
-        r = copy_smaps_lines(&at, end, is_shown ? b : NULL);
+        append_map_line(b, space, &m, &shown);
+        r = copy_smaps_lines(&at, end, b);
         if (r < 0)
             break;
     }
     buf_done(&shown.name);
     return r < 0 ? -EIO : 0;
-}
-
-int proc_show_smaps(const struct pseudo_node *n, struct buf *b)
-{
-    return show_smaps_of(n, "smaps", b);
-}
-
-int proc_show_smaps_rollup(const struct pseudo_node *n, struct buf *b)
-{
-    return show_smaps_of(n, "smaps_rollup", b);
 }

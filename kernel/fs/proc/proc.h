@@ -78,6 +78,9 @@ int proc_check_access(const struct pseudo_node *n);
 bool proc_node_is_alive(const struct pseudo_node *n);
 void proc_node_refresh(const struct pseudo_node *n, struct inode *i);
 
+/* The name below the host's /proc of a file of the node's thread or process. 0 or -ESRCH. */
+int proc_host_name(const struct pseudo_node *n, const char *file, char ret[64]);
+
 /*
  * Reads the host's file of the node's thread ("stat") or process into heap memory, at most
  * max_bytes. The size, or -errno; -ESRCH when the task is gone.
@@ -118,8 +121,9 @@ int proc_show_stat(const struct pseudo_node *n, struct buf *b);
 int proc_show_statm(const struct pseudo_node *n, struct buf *b);
 int proc_show_status(const struct pseudo_node *n, struct buf *b);
 int proc_show_limits(const struct pseudo_node *n, struct buf *b);
-int proc_show_maps(const struct pseudo_node *n, struct buf *b);
-int proc_show_smaps(const struct pseudo_node *n, struct buf *b);
+int proc_more_maps(const struct pseudo_node *n, void **state, struct buf *b);
+int proc_more_smaps(const struct pseudo_node *n, void **state, struct buf *b);
+void proc_forget_maps(void *state);
 int proc_show_smaps_rollup(const struct pseudo_node *n, struct buf *b);
 int proc_show_mounts(const struct pseudo_node *n, struct buf *b);
 int proc_show_mountinfo(const struct pseudo_node *n, struct buf *b);

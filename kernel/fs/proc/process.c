@@ -342,7 +342,7 @@ static int check_fd(const struct pseudo_node *n)
     FILE_OF("cmdline", 0444, show_cmdline),                                                        \
     FILE_OF("stat", 0444, proc_show_stat),                                                         \
     FILE_OF("statm", 0444, proc_show_statm),                                                       \
-    {.name = "maps", .mode = S_IFREG | 0444, .show = proc_show_maps, .check = proc_check_access},  \
+    {.name = "maps", .mode = S_IFREG | 0444, .more = proc_more_maps, .forget = proc_forget_maps, .check = proc_check_access},  \
     {.name = "mem", .mode = S_IFREG | 0600, .check = check_never},                                 \
     {.name = "cwd", .mode = S_IFLNK | 0777, .show = proc_show_cwd, .follow = proc_follow_cwd},     \
     {.name = "root", .mode = S_IFLNK | 0777, .show = proc_show_root, .follow = proc_follow_root},  \
@@ -350,7 +350,7 @@ static int check_fd(const struct pseudo_node *n)
     {.name = "mounts", .mode = S_IFREG | 0444, .show = proc_show_mounts, .can_be_polled = true},   \
     {.name = "mountinfo", .mode = S_IFREG | 0444, .show = proc_show_mountinfo,                     \
      .can_be_polled = true},                                                                       \
-    {.name = "smaps", .mode = S_IFREG | 0444, .show = proc_show_smaps,                             \
+    {.name = "smaps", .mode = S_IFREG | 0444, .more = proc_more_smaps, .forget = proc_forget_maps,                             \
      .check = proc_check_access},                                                                  \
     {.name = "smaps_rollup", .mode = S_IFREG | 0444, .show = proc_show_smaps_rollup,               \
      .check = proc_check_access},                                                                  \

@@ -9,6 +9,9 @@
  * that a reader in small pieces sees one state, and one that goes back to the start a new one, as
  * with Linux's seq_file.
  *
+ * A text that may be long is made in parts instead (`more`): only the part that was read last is
+ * kept, and a seek back begins anew.
+ *
  * Kept text is bounded for the whole sandbox by LIMIT_PSEUDO_BYTES: the text that was made longest
  * ago goes first, and is made again by the next read of its file.
  */
@@ -17,8 +20,7 @@
 #include "kernel/fs/vfs.h"
 #include "lib/base/buf.h"
 
-/* No single text is larger (reading it is ENOMEM); /proc/PID/maps of the most mappings that Linux
- * allows fits. */
+/* No single text, or part of one, is larger: reading it is ENOMEM. */
 #define PSEUDO_TEXT_MAX (16u * 1024 * 1024)
 /* No single write is larger, as for Linux's sysctls. */
 #define PSEUDO_WRITE_MAX 4096
@@ -52,6 +54,12 @@ struct pseudo_entry {
     const char *text;                    /* of a file whose text never changes, of a link */
     /* The text of a file or of a link. 0, or -errno for read(2) or readlink(2). */
     int (*show)(const struct pseudo_node *n, struct buf *b);
+    /*
+     * In place of show: appends the next part to b, whole lines. 1, 0 when there is no more, or
+     * -errno. *state is its own, NULL at the start, and freed by forget.
+     */
+    int (*more)(const struct pseudo_node *n, void **state, struct buf *b);
+    void (*forget)(void *state);
     /* What a write means; text is NUL-terminated. NULL: nobody may open the file for writing. */
     int (*store)(const struct pseudo_node *n, const char *text, size_t size);
     /* A check at open(2) beyond the permission bits; for a directory at listing and lookup. */

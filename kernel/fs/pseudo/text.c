@@ -3,6 +3,9 @@
  * Reading and writing of generated text. A file that has been read owns a struct text; all of them
  * are on one list, oldest first, so that a guest that opens many large files costs
  * LIMIT_PSEUDO_BYTES and not more.
+ *
+ * Of a text in parts it has one, which begins at `start`, and what `more` needs to go on. To be
+ * read elsewhere it is made from the beginning, again a part at a time.
  */
 #include "kernel/fs/pseudo/pseudo.h"
 
@@ -12,7 +15,14 @@ struct text {
     struct buf buf;
     struct list age_link;
     size_t counted; /* what it adds to text_bytes */
+    /* Of one in parts: */
+    size_t start;
+    bool is_last;
+    void *state;
 };
+
+/* Parts that one look makes before others get their turn. */
+#define PARTS_MAX 8
 
 static struct list texts = {&texts, &texts};
 static size_t text_bytes;
@@ -43,10 +53,18 @@ static void text_keep(struct text *t)
     }
 }
 
+static int text_fill(const struct pseudo_node *n, struct text *t)
+{
+    if (n->entry->more)
+        return n->entry->more(n, &t->state, &t->buf);
+    return n->entry->show ? n->entry->show(n, &t->buf) : buf_append_str(&t->buf, n->entry->text);
+}
+
 static int text_make(const struct pseudo_node *n, struct text *t)
 {
     text_drop(t);
-    int r = n->entry->show ? n->entry->show(n, &t->buf) : buf_append_str(&t->buf, n->entry->text);
+    int r = text_fill(n, t);
+    t->is_last = r <= 0 || !n->entry->more;
     if (r >= 0 && t->buf.failed)
         r = -ENOMEM;
     if (r < 0) {
@@ -68,12 +86,42 @@ static int text_open(struct file *f)
     return n->entry->check ? n->entry->check(n) : 0;
 }
 
+static void text_forget(const struct pseudo_node *n, struct text *t)
+{
+    text_drop(t);
+    if (t->state)
+        n->entry->forget(t->state);
+    t->state = NULL;
+    t->start = 0;
+}
+
+/* Makes the part that *pos is in. 0, READ_GOES_ON or -errno. */
+static int text_move_to(const struct pseudo_node *n, struct text *t, size_t pos, int flags)
+{
+    unsigned parts = 0;
+    if (pos < t->start || pos == 0)
+        text_forget(n, t);
+    while (!t->buf.data || (pos >= t->start + t->buf.size && !t->is_last)) {
+        if (parts++ == PARTS_MAX && (flags & READ_IN_PARTS))
+            return READ_GOES_ON;
+        /* What was dropped meanwhile is found again from the beginning. */
+        if (!t->buf.data)
+            text_forget(n, t);
+        size_t next = t->start + t->buf.size;
+        int r = text_make(n, t);
+        if (r < 0)
+            return r;
+        t->start = next;
+    }
+    return 0;
+}
+
 static void text_release(struct file *f)
 {
     struct text *t = f->private;
     if (!t)
         return;
-    text_drop(t);
+    text_forget(f->inode->private, t);
     free(t);
     f->private = NULL;
 }
@@ -82,7 +130,7 @@ static ssize_t text_read(struct file *f, struct uio *u, off_t *pos, int flags)
 {
     const struct pseudo_node *n = f->inode->private;
     struct text *t = f->private;
-    if (!n->entry->show && !n->entry->text)
+    if (!n->entry->show && !n->entry->more && !n->entry->text)
         return -EINVAL;
     if (!t) {
         t = calloc(1, sizeof(*t));
@@ -92,15 +140,14 @@ static ssize_t text_read(struct file *f, struct uio *u, off_t *pos, int flags)
         t->buf = BUF_INIT(PSEUDO_TEXT_MAX);
         f->private = t;
     }
-    if (*pos == 0 || !t->buf.data) {
-        int r = text_make(n, t);
-        if (r < 0)
-            return r;
-    }
-    if ((uint64_t)*pos >= t->buf.size)
+    int r = text_move_to(n, t, (size_t)*pos, flags);
+    if (r < 0)
+        return r;
+    size_t skipped = (size_t)*pos - t->start;
+    if (skipped >= t->buf.size)
         return 0;
-    size_t size = MIN(t->buf.size - (size_t)*pos, u->left);
-    ssize_t copied = uio_copy_out(u, t->buf.data + *pos, size);
+    size_t size = MIN(t->buf.size - skipped, u->left);
+    ssize_t copied = uio_copy_out(u, t->buf.data + skipped, size);
     if (copied > 0)
         *pos += copied;
     return copied;
