@@ -7,6 +7,7 @@
 #include "kernel/net/gateway.h"
 #include "kernel/net/socket.h"
 
+#include <linux/ethtool.h>
 #include <linux/if.h>
 #include <linux/sockios.h>
 #include <net/if_arp.h>
@@ -197,6 +198,26 @@ static long get_name(struct call *c, struct gaddr argument)
     return call_write(c, argument, &ifr, sizeof(ifr));
 }
 
+/* Of Linux's loopback device it says no more than that it is up. */
+static long ethtool(struct call *c, struct gaddr argument)
+{
+    struct ifreq ifr = {0};
+    struct ethtool_value value;
+    int r = call_read(c, &ifr, argument, sizeof(ifr));
+    struct gaddr at = gaddr_at((uintptr_t)ifr.ifr_data);
+    if (r == 0)
+        r = call_read(c, &value.cmd, at, sizeof(value.cmd));
+    if (r < 0)
+        return r;
+    ifr.ifr_name[IFNAMSIZ - 1] = '\0';
+    if (!interface_by_name(ifr.ifr_name, IFNAMSIZ))
+        return -ENODEV;
+    if (value.cmd != ETHTOOL_GLINK)
+        return -EOPNOTSUPP;
+    value.data = 1;
+    return call_write(c, at, &value, sizeof(value));
+}
+
 long interface_ioctl(struct call *c, int family, unsigned request, struct gaddr argument)
 {
     struct ifreq ifr;
@@ -204,6 +225,8 @@ long interface_ioctl(struct call *c, int family, unsigned request, struct gaddr 
         return get_list(c, argument);
     if (request == SIOCGIFNAME)
         return get_name(c, argument);
+    if (request == SIOCETHTOOL)
+        return ethtool(c, argument);
     if (is_change(request))
         return -EPERM;
     memset(&ifr, 0, sizeof(ifr));

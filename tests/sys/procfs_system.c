@@ -323,6 +323,18 @@ TEST(meminfo_agrees_with_sysinfo)
     EXPECT_EQ(number_of("Hugepagesize"), 2048);
 }
 
+/* By which programs take them apart. */
+TEST(meminfo_has_blanks_between_names_and_numbers)
+{
+    ASSERT_GT(slurp("/proc/meminfo"), 0);
+    for (char *line = strtok(text, "\n"); line; line = strtok(NULL, "\n")) {
+        const char *colon = strchr(line, ':');
+        ASSERT_TRUE(colon != NULL);
+        if (colon[1] != ' ' || !strchr("0123456789", colon[1 + strspn(colon + 1, " ")]))
+            EXPECT_STR(line, "NAME: NUMBER");
+    }
+}
+
 TEST(system_stat_counts_cpus)
 {
     int cpus = 0;

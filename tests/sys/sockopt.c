@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/sys/sockets.h"
 
+#include <linux/ethtool.h>
+#include <linux/sockios.h>
 #include <net/if.h>
 
 static int tcp_socket(void)
@@ -265,6 +267,27 @@ TEST(the_interface_can_be_asked_about)
     strcpy(r.ifr_name, "nothing0");
     EXPECT_ERRNO(ioctl(fd, SIOCGIFFLAGS, &r), ENODEV);
     EXPECT_ERRNO(ioctl(fd, SIOCGIFFLAGS, 8), EFAULT);
+}
+
+TEST(the_interface_has_no_settings_of_a_card)
+{
+    struct ifreq r;
+    struct ethtool_cmd settings = {.cmd = ETHTOOL_GSET};
+    struct ethtool_value link = {.cmd = ETHTOOL_GLINK};
+    int fd = socket(AF_INET, SOCK_DGRAM, 0);
+    memset(&r, 0, sizeof(r));
+    strcpy(r.ifr_name, "lo");
+    r.ifr_data = (char *)&settings;
+    EXPECT_ERRNO(ioctl(fd, SIOCETHTOOL, &r), EOPNOTSUPP);
+    r.ifr_data = (char *)&link;
+    EXPECT_EQ(ioctl(fd, SIOCETHTOOL, &r), 0);
+    EXPECT_EQ(link.data, 1);
+    r.ifr_data = (char *)8;
+    EXPECT_ERRNO(ioctl(fd, SIOCETHTOOL, &r), EFAULT);
+    EXPECT_ERRNO(ioctl(fd, SIOCETHTOOL, 8), EFAULT);
+    r.ifr_data = (char *)&link;
+    strcpy(r.ifr_name, "nothing0");
+    EXPECT_ERRNO(ioctl(fd, SIOCETHTOOL, &r), ENODEV);
 }
 
 TEST(the_interfaces_can_be_listed)

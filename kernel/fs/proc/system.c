@@ -70,8 +70,10 @@ int proc_show_meminfo(const struct pseudo_node *n, struct buf *b)
         {"FileHugePages", 0},
         {"FilePmdMapped", 0},
     };
+    /* Linux's columns: there is a blank before the longest of numbers too, and readers split. */
     for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
-        buf_printf(b, "%s:%*lu kB\n", rows[i].name, (int)(23 - strlen(rows[i].name)), rows[i].kib);
+        buf_printf(b, "%s:%*s%8lu kB\n", rows[i].name, (int)(15 - strlen(rows[i].name)), "",
+                   rows[i].kib);
     buf_append_str(b, "HugePages_Total:       0\nHugePages_Free:        0\n"
                       "HugePages_Rsvd:        0\nHugePages_Surp:        0\n"
                       "Hugepagesize:       2048 kB\nHugetlb:               0 kB\n");
