@@ -48,10 +48,10 @@ _public_ int glovebox_kill(const char *name, struct glovebox_error *e)
 
 _public_ int glovebox_set_lifetime(const char *name, int64_t lifetime_ms, struct glovebox_error *e)
 {
-    const struct exec_packet p = {.version = EXEC_VERSION,
-                                  .type = EXEC_LIFETIME,
-                                  .value =
-                                      MIN(lifetime_ms, INT64_MAX / NSEC_PER_MSEC) * NSEC_PER_MSEC};
+    const struct exec_packet p = {
+        .version = EXEC_VERSION,
+        .type = EXEC_LIFETIME,
+        .value = MIN(MAX(lifetime_ms, (int64_t)0), INT64_MAX / NSEC_PER_MSEC) * NSEC_PER_MSEC};
     if (lifetime_ms < 0)
         return library_fail_with(e, -EINVAL, "%s: a lifetime is not negative; 0 is none", name);
     return ask(name, &p, NULL, e);

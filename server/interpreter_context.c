@@ -396,6 +396,9 @@ void context_cut(struct context *c)
 {
     struct cell *cell;
     c->running = NULL;
+    c->lost |= c->number > 0 || c->is_finding_out;
+    c->is_finding_out = false; /* whoever could have said so is gone */
+    c->number = 0;
     timer_clear(&c->interrupt);
     stop_waiting(c);
     forget_text(c);

@@ -435,6 +435,7 @@ class Life(Api):
     def test_lifetime(self):
         name = self.create(("lifetime", "1h"))
         self.refused(errno.EINVAL, "not negative; ", "set_lifetime", name, c.c_int64(-1))
+        self.refused(errno.EINVAL, "not negative; ", "set_lifetime", name, c.c_int64(-2**63))
         watch = self.object("watch", name, free="watch_free")
         self.call("set_lifetime", name, c.c_int64(1))
         end = End()
