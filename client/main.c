@@ -6,11 +6,11 @@
  */
 #include "lib/base/client.h"
 #include "lib/caller/caller.h"
+#include "lib/caller/connect.h"
 #include "lib/http/url.h"
 #include "lib/tls/credentials.h"
 
 #include <netdb.h>
-#include <poll.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -104,27 +104,19 @@ _printf_(2, 3) static void begin_alarm(const struct caller *c, const char *forma
 
 /* ---- a connection ---- */
 
-static int connect_one(const struct addrinfo *a, const struct caller *c)
+static int connect_any(const struct addrinfo *list, const struct caller *c)
 {
-    int error = 0;
-    socklen_t size = sizeof(error);
-    int fd = socket(a->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    if (fd < 0)
-        return -errno;
-    if (connect(fd, a->ai_addr, a->ai_addrlen) == 0)
-        return fd;
-    struct pollfd p = {.fd = fd, .events = POLLOUT};
-    if (errno != EINPROGRESS)
-        error = errno;
-    else if (poll(&p, 1, caller_left_ms(c)) <= 0)
-        error = ETIMEDOUT;
-    else
-        getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &size);
-    if (error) {
-        close(fd);
-        return -error;
+    struct caller_address addresses[CALLER_ADDRESSES_MAX];
+    size_t count = 0;
+    for (const struct addrinfo *a = list; a && count < ARRAY_SIZE(addresses); a = a->ai_next) {
+        struct caller_address *to = &addresses[count];
+        to->size = a->ai_addrlen;
+        if (to->size > sizeof(to->v6))
+            continue;
+        memcpy(&to->v6, a->ai_addr, to->size);
+        count++;
     }
-    return fd;
+    return caller_connect(addresses, count, c->deadline_ns);
 }
 
 static int dial(const struct http_url *url, const struct caller *c)
@@ -141,9 +133,7 @@ static int dial(const struct http_url *url, const struct caller *c)
     stop_alarm();
     if (r)
         return fail(-ENOENT, "%.100s: %s; see the URL", url->host, gai_strerror(r));
-    int fd = -ENOENT;
-    for (const struct addrinfo *a = list; a && fd < 0; a = a->ai_next)
-        fd = connect_one(a, c);
+    int fd = connect_any(list, c);
     freeaddrinfo(list);
     if (fd < 0)
         return fail(fd, "%.100s:%u: %s; does glovebox serve run there?", url->host, url->port,

@@ -2,6 +2,7 @@
 #include "courier/courier.h"
 
 #include "lib/caller/caller.h"
+#include "lib/caller/connect.h"
 #include "lib/dns/dns.h"
 #include "lib/policy/floor.h"
 #include "lib/resolver/resolver.h"
@@ -15,7 +16,6 @@
 #define ASK_TRIES       2
 #define SMTP_PORT       25
 #define OTHER_FAMILY_MS 250 /* for the answer of the other family */
-#define NEXT_ADDRESS_MS 250 /* until the next address is tried, too */
 
 static struct resolver *resolver;
 
@@ -79,97 +79,28 @@ static bool is_allowed(const struct courier *c, const struct in6_addr *address)
     return class == POLICY_GROUP_PUBLIC || policy_floor_is_exempt(&c->operator, address, class);
 }
 
-/* Connections that are being made: one and the next, until one is there (RFC 8305, 5). */
-struct attempts {
-    struct pollfd list[DNS_FOUND_MAX];
-    size_t count;
-    int error; /* of the last one that failed: negative errno, or 0 */
-};
-
-/* One address more; false: it failed at once. */
-static bool begin(const struct courier *c, struct attempts *a, const struct in6_addr *address)
+static struct caller_address address_of(const struct courier *c, const struct in6_addr *address)
 {
-    struct sockaddr_in6 v6 = {
-        .sin6_family = AF_INET6, .sin6_port = htons(c->url.port), .sin6_addr = *address};
-    struct sockaddr_in v4 = {.sin_family = AF_INET, .sin_port = htons(c->url.port)};
-    bool is_v4 = IN6_IS_ADDR_V4MAPPED(address);
-    memcpy(&v4.sin_addr, address->s6_addr + 12, sizeof(v4.sin_addr));
-    _cleanup_close_ int fd =
-        socket(is_v4 ? AF_INET : AF_INET6, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-    int r = fd < 0 ? -1
-                   : connect(fd, is_v4 ? (struct sockaddr *)&v4 : (struct sockaddr *)&v6,
-                             is_v4 ? sizeof(v4) : sizeof(v6));
-    if (r < 0 && errno != EINPROGRESS) {
-        a->error = -errno;
-        return false;
+    struct caller_address a = {.size = sizeof(a.v6)};
+    if (IN6_IS_ADDR_V4MAPPED(address)) {
+        a.size = sizeof(a.v4);
+        a.v4 = (struct sockaddr_in){.sin_family = AF_INET, .sin_port = htons(c->url.port)};
+        memcpy(&a.v4.sin_addr, address->s6_addr + 12, sizeof(a.v4.sin_addr));
+    } else {
+        a.v6 = (struct sockaddr_in6){
+            .sin6_family = AF_INET6, .sin6_port = htons(c->url.port), .sin6_addr = *address};
     }
-    a->list[a->count++] = (struct pollfd){.fd = TAKE_FD(fd), .events = POLLOUT};
-    return true;
-}
-
-static void end_attempt(struct attempts *a, size_t i)
-{
-    close(a->list[i].fd);
-    a->list[i] = a->list[--a->count];
-}
-
-/* The socket of one that is there, or -1. Those that failed are taken out. */
-static int take_ready(struct attempts *a)
-{
-    for (size_t i = a->count; i-- > 0;) {
-        int error = 0;
-        socklen_t size = sizeof(error);
-        if (!a->list[i].revents)
-            continue;
-        if (getsockopt(a->list[i].fd, SOL_SOCKET, SO_ERROR, &error, &size) == 0 && !error) {
-            int fd = a->list[i].fd;
-            a->list[i] = a->list[--a->count];
-            return fd;
-        }
-        a->error = error ? -error : -errno;
-        end_attempt(a, i);
-    }
-    return -1;
-}
-
-/* Waits for one of them until then, or until one fails. */
-static int wait_for(struct attempts *a, int64_t until_ns)
-{
-    size_t before = a->count;
-    int fd = -1;
-    while (fd < 0 && a->count > 0 && a->count == before && left_ms(until_ns) > 0)
-        if (poll(a->list, a->count, left_ms(until_ns)) > 0)
-            fd = take_ready(a);
-    return fd;
-}
-
-/* A connected socket, or -errno. */
-static int connect_any(const struct courier *c, const struct in6_addr *addresses, size_t count)
-{
-    struct attempts a = {0};
-    int fd = -1;
-    for (size_t i = 0; fd < 0 && (i < count || a.count > 0) && courier_left_ms(c) > 0;) {
-        bool has_begun = false;
-        while (i < count && !has_begun)
-            has_begun = begin(c, &a, &addresses[i++]);
-        int64_t next_ns = caller_now_ns() + NEXT_ADDRESS_MS * NSEC_PER_MSEC;
-        fd = wait_for(&a, i < count ? MIN(next_ns, c->deadline_ns) : c->deadline_ns);
-    }
-    /* One that has not answered yet says more than one that failed before. */
-    int r = fd >= 0 ? fd : a.count > 0 || !a.error ? -ETIMEDOUT : a.error;
-    while (a.count > 0)
-        end_attempt(&a, a.count - 1);
-    return r;
+    return a;
 }
 
 static int try_all(const struct courier *c, const struct dns_addresses *list)
 {
-    struct in6_addr allowed[DNS_FOUND_MAX];
+    struct caller_address allowed[DNS_FOUND_MAX];
     size_t tried = 0;
     for (size_t i = 0; i < list->count; i++)
         if (is_allowed(c, &list->list[i].address))
-            allowed[tried++] = list->list[i].address;
-    int r = connect_any(c, allowed, tried);
+            allowed[tried++] = address_of(c, &list->list[i].address);
+    int r = caller_connect(allowed, tried, c->deadline_ns);
     if (r >= 0)
         return r;
     if (list->count == 0 && courier_left_ms(c) == 0)

@@ -27,7 +27,7 @@ def run_key(*words, url=None, key=KEY, **env):
     return subprocess.run([GLOVEBOX, "key", *words], env=env, stdin=subprocess.DEVNULL, capture_output=True, timeout=LIMIT, check=False)
 
 
-class KeyCli(Served):
+class Asking(Served):
     def ask(self, *words, **more):
         return run_key(*words, url=f"http://127.0.0.1:{self.server.port}", **more)
 
@@ -36,6 +36,8 @@ class KeyCli(Served):
         self.assertEqual((done.returncode, done.stderr), (0, b""))
         return done.stdout.decode()
 
+
+class KeyCli(Asking):
     def test_a_life(self):
         made = self.good("create", "first")
         self.assertRegex(made, r"\Ae2b_[0-9a-f]{40}\n\Z")
@@ -235,6 +237,29 @@ class KeyServers(Case):
         self.expect_refused(run_key("list", url=f"https://127.0.0.2:{server.port}", SSL_CERT_FILE=certificate), "127.0.0.2.*(refused|certificate)")
         self.expect_refused(run_key("list", url=f"http://localhost:{server.port}"), "no HTTP|hung up|reset")
         server.stop(signal.SIGKILL)
+
+
+@unittest.skipIf(os.geteuid() != 0 or not os.path.exists("/etc/gai.conf"), "only root can say what names mean, where there is a gai.conf(5)")
+class Names(Asking):
+    """One of two addresses of the server's name takes no connection and refuses none."""
+
+    def test_the_next_address_is_tried(self):
+        with socket.create_server(("127.0.0.2", self.server.port), backlog=0) as silent:
+            waiting = [socket.socket() for _ in range(8)]
+            for s in waiting:
+                self.addCleanup(s.close)
+                s.setblocking(False)
+                s.connect_ex(silent.getsockname())
+            files = {"hosts": "127.0.0.2 two.test\n127.0.0.1 two.test\n", "gai.conf": "precedence ::ffff:127.0.0.2/128 100\n"}
+            mounts = "".join(f"mount --bind {self.path(name)} /etc/{name} && " for name in files)
+            for name, text in files.items():
+                with open(self.path(name), "w", encoding="utf-8") as f:
+                    f.write(text)
+            said = subprocess.run(["unshare", "-m", "sh", "-c", f"{mounts}exec \"$@\"", "sh", GLOVEBOX, "key", "list"],
+                                  env={**os.environ, "E2B_API_URL": f"http://two.test:{self.server.port}", "E2B_API_KEY": KEY},
+                                  stdin=subprocess.DEVNULL, capture_output=True, timeout=LIMIT, check=False)
+        self.assertEqual((said.returncode, said.stderr), (0, b""))
+        self.assertIn(b"owner", said.stdout)
 
 
 if __name__ == "__main__":
