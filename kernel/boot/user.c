@@ -72,6 +72,19 @@ static bool is_member(char *members, const char *name)
     return false;
 }
 
+/* In order, as getgroups(2) shows them. */
+static void add_group(struct user *user, gid_t gid)
+{
+    size_t at = 0;
+    while (at < user->group_count && user->groups[at] < gid)
+        at++;
+    if (at < user->group_count && user->groups[at] == gid)
+        return;
+    memmove(&user->groups[at + 1], &user->groups[at], (user->group_count - at) * sizeof(gid_t));
+    user->groups[at] = gid;
+    user->group_count++;
+}
+
 /* The supplementary groups of name, and the number of the group `wanted` (NULL: not asked). */
 static int read_groups(char *group, const char *name, const char *wanted, struct user *ret)
 {
@@ -86,8 +99,9 @@ static int read_groups(char *group, const char *name, const char *wanted, struct
             ret->gid = gid;
             found = 0;
         }
-        if (is_member(f[3], name) && ret->group_count < USER_GROUPS_MAX)
-            ret->groups[ret->group_count++] = gid;
+        /* The last place is for the user's own. */
+        if (is_member(f[3], name) && ret->group_count < USER_GROUPS_MAX - 1)
+            add_group(ret, gid);
     }
     return found;
 }
@@ -112,6 +126,13 @@ int user_find(const struct walk_base *base, const char *text, struct user *ret)
     }
     if (r == 0)
         r = read_groups(group ? group : nothing_too, name, group_name, &user);
+    /*
+     * The user's own group is a supplementary one too, as initgroups(3) has it for whoever logs
+     * in: a program that changes its group keeps it, and files that give the group less than
+     * others (mode 0604) stay closed to it.
+     */
+    if (r == 0)
+        add_group(&user, user.gid);
     free(passwd);
     free(group);
     if (r == 0)

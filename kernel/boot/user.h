@@ -6,14 +6,14 @@
 
 #include "kernel/fs/vfs.h"
 
-#define USER_GROUPS_MAX     32
+#define USER_GROUPS_MAX     33
 #define USER_HOME_MAX_BYTES 256
 
 struct user {
     uid_t uid;
     gid_t gid;
     char home[USER_HOME_MAX_BYTES];
-    gid_t groups[USER_GROUPS_MAX];
+    gid_t groups[USER_GROUPS_MAX]; /* in order; gid is one of them */
     size_t group_count;
 };
 

@@ -634,6 +634,13 @@ class User(Case):
     def test_numbers(self):
         self.expect(run("-u", "4242:4343", "--", "sh", "-c", "id -u; id -g"), 0, b"4242\n4343\n")
 
+    def test_own_group_is_a_supplementary_one(self):
+        groups = "import os; print(os.getgid(), *os.getgroups())"
+        for user, shown in (("user", rb"1000 (27 )?1000\n"), ("root", rb"0 0\n"),
+                            ("4242:4343", rb"4343 4343\n"), ("1000:root", rb"0 0\n")):
+            done = run("--user", user, "python3", "-c", groups)
+            self.assertRegex(done.stdout, b"^" + shown + b"$", user)
+
     def test_unknown_name(self):
         self.expect_refused(run("--user", "nobody-knows", "true"), "nobody-knows")
 
