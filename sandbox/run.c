@@ -500,6 +500,8 @@ static void wait_for_events(struct run *r, struct pollfd *p)
     int64_t until = earlier(earlier(r->deadline_ns, r->suspend_ns), end_of_time(r));
     until = earlier(until, earlier(execs_deadline(&r->execs), ports_deadline(&r->ports)));
     until = earlier(until, end_of_rests(r));
+    if (r->is_sweeping)
+        until = now;
     if (soon)
         until = earlier(until, now + BACKGROUND_CHECK_MS * NSEC_PER_MSEC);
     if (until) {
@@ -551,6 +553,8 @@ static void run_loop(struct run *r)
         copies_step(&r->copies, &p[WATCH_COPIES]);
         files_step(&r->files, &p[WATCH_FILES]);
         ports_step(&r->ports);
+        if (r->is_sweeping)
+            r->is_sweeping = store_sweep_step(&r->sandbox->store);
         if (p[WATCH_PIDFD].revents) {
             while (run_read_control(r)) /* its last words */
                 ;
@@ -652,6 +656,8 @@ static int run_started(struct run *r)
     run_note_start(r);
     set_clock(r);
     check_input(r);
+    store_sweep_begin(&r->sandbox->store);
+    r->is_sweeping = true;
     run_loop(r);
     terminal_restore();
     notices_end_log(&r->notices);

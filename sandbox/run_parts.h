@@ -44,6 +44,7 @@ struct run {
     bool is_ended_by_us;      /* the cause is time or a signal, whatever the program makes of it */
     bool is_control_open;
     bool is_abandoned;   /* nothing more is carried */
+    bool is_sweeping;    /* there may be more to remove of what others left */
     bool is_held_up;     /* the kernel process can't be waited for */
     bool is_output_lost; /* message says why */
     bool is_input_terminal;

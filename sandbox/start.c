@@ -201,8 +201,6 @@ int sandbox_start(const struct sandbox_spec *spec, const struct place *place, st
         sandbox_free(s);
         return r;
     }
-    /* While the kernel starts. */
-    store_sweep(&s->store);
     *ret = s;
     return 0;
 }

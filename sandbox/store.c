@@ -1,18 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sandbox/store.h"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <sys/file.h>
 #include <sys/random.h>
 #include <sys/stat.h>
-#include <time.h>
 
 #define FOLDER_PREFIX ".glovebox-"
 /* Younger ones may be between their making and their locking. */
 #define SWEEP_AGE_SECONDS 60
+#define SWEEP_AT_ONCE     64 /* names of files and folders */
 /*
  * Which folders a new sandbox looks into: all while there are few, so that it takes no longer for
  * the others' sake; of more, another part each time.
@@ -62,6 +61,25 @@ static void empty_folder(int fd)
     closedir(dir);
 }
 
+/* Not yet emptied it looks as old as it is, or the next one would take it for one just made. */
+static void close_files(struct store_sweep *w)
+{
+    const struct timespec times[] = {{.tv_nsec = UTIME_OMIT}, w->time};
+    if (!w->files)
+        return;
+    futimens(dirfd(w->files), times);
+    closedir(w->files);
+    w->files = NULL;
+}
+
+static void sweep_end(struct store_sweep *w)
+{
+    close_files(w);
+    if (w->folders)
+        closedir(w->folders);
+    w->folders = NULL;
+}
+
 void store_remove_empty(struct store *s)
 {
     if (s->folder < 0 || (rmdir(s->path) < 0 && errno == ENOTEMPTY))
@@ -72,6 +90,7 @@ void store_remove_empty(struct store *s)
 
 void store_remove(struct store *s)
 {
+    sweep_end(&s->sweep);
     if (s->folder < 0)
         return;
     empty_folder(s->folder);
@@ -80,23 +99,12 @@ void store_remove(struct store *s)
     s->folder = -1;
 }
 
-static void sweep_one(int parent, const char *name)
-{
-    struct stat st;
-    _cleanup_close_ int fd = openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    if (fd < 0 || fstat(fd, &st) < 0 || st.st_uid != geteuid() ||
-        st.st_mtime > time(NULL) - SWEEP_AGE_SECONDS || flock(fd, LOCK_EX | LOCK_NB) < 0)
-        return;
-    empty_folder(fd);
-    unlinkat(parent, name, AT_REMOVEDIR);
-}
-
 static bool is_worth_a_glance(size_t i)
 {
     return i < GLANCE_FIRST || i % GLANCE_ONE_IN == (size_t)getpid() % GLANCE_ONE_IN;
 }
 
-void store_sweep(const struct store *s)
+void store_sweep_begin(struct store *s)
 {
     char parent[PATH_MAX];
     snprintf(parent, sizeof(parent), "%s", s->path);
@@ -104,12 +112,52 @@ void store_sweep(const struct store *s)
     if (s->folder < 0 || !slash)
         return;
     *slash = '\0';
-    DIR *dir = opendir(parent);
-    const struct dirent *e;
-    if (!dir)
+    s->sweep = (struct store_sweep){.folders = opendir(parent)};
+}
+
+static void sweep_folder(struct store_sweep *w)
+{
+    struct stat st;
+    const struct dirent *e = readdir(w->folders);
+    if (!e) {
+        sweep_end(w);
         return;
-    for (size_t i = 0; (e = readdir(dir));)
-        if (!strncmp(e->d_name, FOLDER_PREFIX, strlen(FOLDER_PREFIX)) && is_worth_a_glance(i++))
-            sweep_one(dirfd(dir), e->d_name);
-    closedir(dir);
+    }
+    if (strncmp(e->d_name, FOLDER_PREFIX, strlen(FOLDER_PREFIX)) != 0 ||
+        !is_worth_a_glance(w->seen++))
+        return;
+    _cleanup_close_ int fd =
+        openat(dirfd(w->folders), e->d_name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (fd < 0 || fstat(fd, &st) < 0 || st.st_uid != geteuid() ||
+        st.st_mtime > time(NULL) - SWEEP_AGE_SECONDS || flock(fd, LOCK_EX | LOCK_NB) < 0)
+        return;
+    w->files = fdopendir(fd);
+    if (!w->files)
+        return;
+    fd = -1; /* transferred */
+    w->time = st.st_mtim;
+    snprintf(w->name, sizeof(w->name), "%s", e->d_name);
+}
+
+static void sweep_file(struct store_sweep *w)
+{
+    const struct dirent *e = readdir(w->files);
+    if (e) {
+        unlinkat(dirfd(w->files), e->d_name, 0);
+        return;
+    }
+    unlinkat(dirfd(w->folders), w->name, AT_REMOVEDIR);
+    close_files(w);
+}
+
+bool store_sweep_step(struct store *s)
+{
+    struct store_sweep *w = &s->sweep;
+    for (int i = 0; i < SWEEP_AT_ONCE && w->folders; i++) {
+        if (w->files)
+            sweep_file(w);
+        else
+            sweep_folder(w);
+    }
+    return w->folders != NULL;
 }

@@ -622,6 +622,21 @@ class Files(Case):
         self.assertEqual(run("true", env=env).returncode, 0)
         self.assertEqual(len(self.stores()), 1)  # of the one that runs
 
+    def test_what_another_left_is_swept_meanwhile(self):
+        """However much it is: by a starter that serves its own sandbox as before."""
+        left = self.path(".glovebox-0123456789abcdef")
+        os.mkdir(left)
+        for i in range(3000):
+            self.path(f"{left}/{i}", "")
+        os.utime(left, (0, 0))
+        p = self.start("cat", env=dict(os.environ, TMPDIR=self.folder))
+        while os.path.exists(left):
+            p.stdin.write(b"word\n")
+            p.stdin.flush()
+            self.assertEqual(p.stdout.readline(), b"word\n")
+        self.assertEqual(p.communicate()[0], b"")
+        self.assertEqual((p.returncode, self.stores()), (0, []))
+
 
 class User(Case):
     def test_is_an_ordinary_one(self):
