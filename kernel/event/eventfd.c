@@ -76,6 +76,7 @@ static const struct file_ops eventfd_ops = {
     .write = eventfd_file_write,
     .lseek = anon_lseek,
     .stream = true,
+    .writes_apart = true,
     .poll = eventfd_file_poll,
     .describe = eventfd_file_describe,
 };

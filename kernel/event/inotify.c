@@ -84,6 +84,7 @@ static const struct file_ops inotify_ops = {
     .read = inotify_file_read,
     .lseek = anon_lseek,
     .stream = true,
+    .reads_apart = true,
     .poll = inotify_file_poll,
     .describe = inotify_file_describe,
     .ioctl = inotify_file_ioctl,

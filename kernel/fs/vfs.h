@@ -356,6 +356,8 @@ struct file_ops {
     bool stream;          /* has no position: pread is -ESPIPE */
     bool write_all;       /* a blocking write goes on until all is written: pipes, ttys, sockets */
     bool tells_by_signal; /* O_ASYNC has an effect: event/async.h */
+    /* readv, writev: each buffer is an operation of its own (no read_iter, write_iter on Linux). */
+    bool reads_apart, writes_apart;
 };
 
 /* F_SETOWN, F_SETSIG of fcntl(2): who is told of a file by which signal, and who said so. */

@@ -277,9 +277,22 @@ struct direction {
     int (*check)(const struct file *f);
     long (*run)(struct call *c, struct transfer *t);
     void (*count_call)(struct call *c, bool is_new);
+    bool (*is_apart)(const struct file_ops *ops);
 };
-static const struct direction reading = {check_readable, run_read, io_count_read_call};
-static const struct direction writing = {check_writable, run_write, io_count_write_call};
+
+static bool reads_apart(const struct file_ops *ops)
+{
+    return ops->reads_apart;
+}
+
+static bool writes_apart(const struct file_ops *ops)
+{
+    return ops->writes_apart;
+}
+
+static const struct direction reading = {check_readable, run_read, io_count_read_call, reads_apart};
+static const struct direction writing = {check_writable, run_write, io_count_write_call,
+                                         writes_apart};
 
 /* One buffer: read, write, pread64, pwrite64. */
 static long transfer_single(struct call *c, off_t at, const struct direction *d)
@@ -305,6 +318,32 @@ static long transfer_single(struct call *c, off_t at, const struct direction *d)
     return result;
 }
 
+/*
+ * do_loop_readv_writev() of Linux: one buffer after the other, until one is not filled. Only the
+ * first waits; Linux's others do too, where there is nothing for them.
+ */
+static long run_apart(struct call *c, const struct transfer *whole, const struct direction *d)
+{
+    long total = 0;
+    for (size_t i = 0; i < whole->uio.iov_count; i++) {
+        struct transfer t = *whole;
+        struct iovec *v = &whole->uio.iov[i];
+        size_t size = v->iov_len;
+        t.uio.iov = v;
+        t.uio.iov_count = 1;
+        t.uio.left = size;
+        if (i > 0)
+            t.flags |= RWF_NOWAIT;
+        long n = d->run(c, &t);
+        if (n < 0)
+            return total > 0 ? total : n;
+        total += n;
+        if ((size_t)n != size)
+            break;
+    }
+    return total;
+}
+
 /* An array of buffers: readv and all its kin. */
 static long run_vector(struct call *c, off_t at, int flags, const struct direction *d)
 {
@@ -325,7 +364,7 @@ static long run_vector(struct call *c, off_t at, int flags, const struct directi
         if (result == 0)
             result = check_rw_flags(flags);
         if (result == 0)
-            result = d->run(c, &t);
+            result = d->is_apart(t.file->ops) ? run_apart(c, &t, d) : d->run(c, &t);
     }
     uio_done(&t.uio);
     return result;

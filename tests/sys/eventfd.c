@@ -169,3 +169,24 @@ TEST(value_is_read_into_several_buffers)
     EXPECT_EQ(low, 7);
     EXPECT_EQ(high, 0);
 }
+
+TEST(each_buffer_that_is_written_is_a_value)
+{
+    uint64_t values[2] = {3, 4}, largest = UINT64_MAX - 1;
+    struct iovec both[2] = {{&values[0], 8}, {&values[1], 8}};
+    struct iovec halves[2] = {{&values[0], 4}, {(char *)&values[0] + 4, 4}};
+    struct iovec then_short[2] = {{&values[0], 8}, {&values[1], 4}};
+    struct iovec then_bad[2] = {{&values[0], 8}, {bad_address, 8}};
+    struct iovec too_large[2] = {{&values[0], 8}, {&largest, 8}};
+    int fd = make(0, EFD_NONBLOCK);
+    EXPECT_EQ(writev(fd, both, 2), 16);
+    EXPECT_EQ(take(fd), 7);
+    EXPECT_ERRNO(writev(fd, halves, 2), EINVAL);
+    EXPECT_EQ(writev(fd, then_short, 2), 8);
+    EXPECT_EQ(take(fd), 3);
+    EXPECT_EQ(writev(fd, then_bad, 2), 8);
+    EXPECT_EQ(take(fd), 3);
+    EXPECT_EQ(writev(fd, too_large, 2), 8);
+    EXPECT_EQ(take(fd), 3);
+    EXPECT_EQ(writev(fd, both, 0), 0);
+}

@@ -10,6 +10,7 @@
 #include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/uio.h>
 #include <sys/wait.h>
 
 static int in;
@@ -479,6 +480,22 @@ TEST(buffer_takes_whole_events)
     EXPECT_EQ(read(in, buffer, 63), 32);
     EXPECT_EQ(read(in, buffer, 32), 32);
     EXPECT_ERRNO(read(in, buffer, 32), EAGAIN);
+}
+
+TEST(each_buffer_takes_whole_events)
+{
+    make();
+    watch(".", IN_CREATE);
+    create_file("a");
+    create_file("b");
+    create_file("c");
+    struct iovec small_first[2] = {{buffer, 16}, {buffer + 16, 64}};
+    struct iovec with_rest[2] = {{buffer, 40}, {buffer + 40, 40}};
+    struct iovec full[3] = {{buffer, 32}, {buffer + 32, 32}, {buffer + 64, 32}};
+    EXPECT_ERRNO(readv(in, small_first, 2), EINVAL);
+    EXPECT_EQ(readv(in, with_rest, 2), 32);
+    EXPECT_EQ(readv(in, full, 3), 64);
+    EXPECT_ERRNO(readv(in, full, 3), EAGAIN);
 }
 
 TEST(fionread_and_poll_tell_what_is_there)
