@@ -6,7 +6,6 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
-#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -63,16 +62,6 @@ static bool leave_caller(int pipe)
     return is_left && syscall(SYS_close_range, pipe + 1, ~0U, 0) == 0;
 }
 
-/* As many as it may have at once: each program has three, and each who is attached one. */
-static void raise_descriptor_limit(void)
-{
-    struct rlimit files;
-    if (getrlimit(RLIMIT_NOFILE, &files) == 0) {
-        files.rlim_cur = files.rlim_max;
-        setrlimit(RLIMIT_NOFILE, &files);
-    }
-}
-
 static _noreturn_ void live(const struct sandbox_spec *spec, int pipe)
 {
     struct creation c = {pipe};
@@ -91,7 +80,6 @@ static _noreturn_ void live(const struct sandbox_spec *spec, int pipe)
         tell(&c, -errno, "create: the caller's descriptors can't be left; free some and try again");
         _exit(1);
     }
-    raise_descriptor_limit();
     int r = sandbox_run(spec, &io, &outcome, &e);
     if (r < 0)
         tell(&c, r, e.text);

@@ -293,8 +293,8 @@ int exec_start(struct execs *execs, const struct exec_order *o, struct exec **re
     int r = exec_records_make(&base, o->records, o->flags, &records, &x->records, &x->records_size);
     if (r < 0) {
         exec_free(x);
-        return sandbox_error_set(e, r, "exec: arguments and environment: %s; make them shorter",
-                                 strerror(-r));
+        return sandbox_error_set(e, r, "exec: arguments and environment: %s; %s", strerror(-r),
+                                 r == -E2BIG ? "make them shorter" : "free some and try again");
     }
     bool is_made = make_streams(x, &ends);
     int error = errno;

@@ -13,7 +13,9 @@
 static int read_records(int fd, struct buf *b)
 {
     struct stat st;
-    if (fd < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) || st.st_size <= 0)
+    if (fd < 0) /* it came with the question, and had no place here */
+        return -EMFILE;
+    if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) || st.st_size <= 0)
         return -EINVAL;
     if (st.st_size > (off_t)EXEC_RECORDS_MAX)
         return -E2BIG;
@@ -95,7 +97,7 @@ int exec_records_make(const struct exec_base *base, int fd, uint32_t flags, int 
         *ret_shown_size = MIN(asked.size, (size_t)EXEC_RECORDS_SHOWN_BYTES);
         *ret_shown = malloc(*ret_shown_size);
         *ret = *ret_shown ? memory_file_new("glovebox-exec", all.data, all.size) : -1;
-        r = *ret < 0 ? -ENOMEM : 0;
+        r = *ret >= 0 ? 0 : errno == EMFILE || errno == ENFILE ? -errno : -ENOMEM;
     }
     if (r == 0)
         memcpy(*ret_shown, asked.data, *ret_shown_size);

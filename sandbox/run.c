@@ -13,6 +13,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
+#include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -726,6 +727,16 @@ static int refuse(const struct sandbox_spec *spec, struct sandbox_outcome *ret, 
     return 0;
 }
 
+/* As many as it may have at once: each program has three, and each who is attached one. */
+static void raise_descriptor_limit(void)
+{
+    struct rlimit files;
+    if (getrlimit(RLIMIT_NOFILE, &files) == 0) {
+        files.rlim_cur = files.rlim_max;
+        setrlimit(RLIMIT_NOFILE, &files);
+    }
+}
+
 int sandbox_run(const struct sandbox_spec *spec, const struct sandbox_io *io,
                 struct sandbox_outcome *ret, struct sandbox_error *e)
 {
@@ -744,6 +755,7 @@ int sandbox_run(const struct sandbox_spec *spec, const struct sandbox_io *io,
         .log = closed,
         .decisions = DECISIONS_CLOSED,
     };
+    raise_descriptor_limit();
     updates_init(&r.updates, take_decision, end_for_policy, &r);
     copies_init(&r.copies);
     files_init(&r.files);

@@ -377,6 +377,23 @@ class Exec(Living):
         self.assertNotEqual(waiting.returncode, 0)
 
 
+class Beside(Living):
+    """Programs beside that of glovebox run."""
+
+    def test_as_many_as_descriptors_can_be_had(self):
+        def few():
+            resource.setrlimit(resource.RLIMIT_NOFILE, (64, resource.getrlimit(resource.RLIMIT_NOFILE)[1]))
+        started = subprocess.Popen([GLOVEBOX, "run", "--name", self.name, "sh", "-c", "echo here; exec sleep 1000"], stdin=subprocess.DEVNULL,
+                                   stdout=subprocess.PIPE, preexec_fn=few)
+        try:
+            self.assertEqual(started.stdout.readline(), b"here\n")
+            programs = [self.start_exec("sh", "-c", "echo here; exec sleep 1000") for _ in range(24)]
+            self.assertEqual([p.stdout.readline() for p in programs], [b"here\n"] * len(programs))
+        finally:
+            glovebox("kill", self.name)
+            started.communicate(timeout=LIMIT)
+
+
 class Attach(Living):
     def detach(self, *words, options=()):
         done = self.exec(*words, options=["-d", *options])
