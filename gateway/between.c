@@ -413,6 +413,11 @@ static void count_held(struct between *b)
     all_held_bytes += b->held_bytes;
 }
 
+bool between_passes(const struct between *b)
+{
+    return b->stage == DIALLING || b->stage == HANDING_OVER || b->stage == PASSING;
+}
+
 size_t between_held_bytes(const struct between *b)
 {
     return b->held_bytes;

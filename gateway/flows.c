@@ -424,6 +424,12 @@ static bool is_handed_over(const struct flow *f)
     return f->is_answered && !f->between && !is_udp(f);
 }
 
+/* It may stand between, and only count. */
+static bool passes(const struct flow *f)
+{
+    return is_handed_over(f) || (f->between && between_passes(f->between));
+}
+
 /* What was dialled is still allowed, by the same way, with all that was seen of it. */
 static bool is_still_allowed(const struct flow *f)
 {
@@ -432,7 +438,7 @@ static bool is_still_allowed(const struct flow *f)
     if (v.action == POLICY_WAIT)
         return f->between != NULL;
     /* It would have to be counted, or opened. */
-    if (is_handed_over(f) && (budget_is_set() || (v.terminates_tls && f->sni[0])))
+    if ((is_handed_over(f) && budget_is_set()) || (passes(f) && v.terminates_tls && f->sni[0]))
         return false;
     if (v.action != POLICY_ALLOW || (v.name && f->name[0] && strcmp(v.name, f->name) != 0))
         return false;

@@ -265,6 +265,16 @@ class Update(Live):
         self.assertEqual([(d["port"], d.get("reason")) for d in self.decisions("close")],
                          [(10, "policy_changed"), (443, "policy_changed")])
 
+    def test_j1_what_passes_and_is_counted_and_is_to_be_opened(self):
+        """There the gateway stands between, and looks into nothing."""
+        rest = {"tls": {"extra_ca_pem": [egress_test.NET.root]}, "limits": {"bytes_up": 1 << 30}}
+        say = self.open(*self.policy(domain("*.good.test"), **rest))
+        say("held.append(__import__('ssl').create_default_context(cadata=%r).wrap_socket("
+            "tcp(look('api.good.test')[0], 443), server_hostname='api.good.test'))" % egress_test.NET.root)
+        self.assertEqual(say("get(held[0])"), "HTTP/1.1 200 OK")
+        self.expect(self.set(domain("*.good.test", tls="terminate"), **rest))
+        self.assertEqual(say("rest(held[0])[0]"), 0)
+
     def test_j3_what_is_still_allowed_goes_on(self):
         say = self.open(*self.ALL)
         say("held.append(tcp(look('api.good.test')[0]))")
