@@ -65,32 +65,31 @@ static const struct cli_foreign_option foreign[] = {{0}};
 
 void cli_policy_help(FILE *out)
 {
-    fputs(
-        "Usage: glovebox policy check [--json] FILE\n"
-        "       glovebox policy explain [OPTIONS] FILE TARGET\n"
-        "       glovebox policy set [OPTIONS] NAME FILE\n"
-        "       glovebox policy phase [OPTIONS] NAME PHASE\n"
-        "       glovebox policy secret NAME SECRET=SOURCE\n"
-        "       glovebox policy learn [OPTIONS OF RUN] [--] COMMAND [ARG...] > FILE\n"
-        "\n"
-        "check says whether FILE (- for standard input) is a policy document, and what in it is\n"
-        "most likely not meant. explain says what the policy does with a destination, step by\n"
-        "step. Both touch no network. set puts FILE in force in a running sandbox, at once and\n"
-        "for what is open too; phase takes it to another phase of the policy that it has, and\n"
-        "secret gives one of its secrets another value: env:VARIABLE, file:PATH or cmd:COMMAND. "
-        "learn\n"
-        "runs a program that may reach everything public, and writes the policy that allows just\n"
-        "what it did.\n"
-        "\n"
-        "TARGET is one of:\n"
-        "  https://HOST[:PORT]/PATH      a request, with TLS; also http://\n"
-        "  HOST:PORT, tcp://HOST:PORT    a TCP connection to a name or an address\n"
-        "  udp://HOST:PORT               a datagram\n"
-        "  icmp://HOST                   an echo request\n"
-        "  dns:NAME[/TYPE]               a question to the resolver\n"
-        "\n"
-        "Options of explain:\n",
-        out);
+    fputs("Usage: glovebox policy check [--json] FILE\n"
+          "       glovebox policy explain [OPTIONS] FILE TARGET\n"
+          "       glovebox policy set [OPTIONS] NAME FILE\n"
+          "       glovebox policy phase [OPTIONS] NAME PHASE\n"
+          "       glovebox policy secret NAME SECRET=SOURCE[@HOST...]\n"
+          "       glovebox policy learn [OPTIONS OF RUN] [--] COMMAND [ARG...] > FILE\n"
+          "\n"
+          "check says whether FILE (- for standard input) is a policy document, and what in it is\n"
+          "most likely not meant. explain says what the policy does with a destination, step by\n"
+          "step. Both touch no network. set puts FILE in force in a running sandbox, at once and\n"
+          "for what is open too; phase takes it to another phase of the policy that it has, and\n"
+          "secret gives one of its secrets another value: env:VARIABLE, file:PATH or cmd:COMMAND; "
+          "or\n"
+          "it one more, for those hosts, as --secret of run. learn runs a program that may reach\n"
+          "everything public, and writes the policy that allows just what it did.\n"
+          "\n"
+          "TARGET is one of:\n"
+          "  https://HOST[:PORT]/PATH      a request, with TLS; also http://\n"
+          "  HOST:PORT, tcp://HOST:PORT    a TCP connection to a name or an address\n"
+          "  udp://HOST:PORT               a datagram\n"
+          "  icmp://HOST                   an echo request\n"
+          "  dns:NAME[/TYPE]               a question to the resolver\n"
+          "\n"
+          "Options of explain:\n",
+          out);
     cli_options_print(explain_options, out);
     fputs("\nOptions of set and phase:\n", out);
     cli_options_print(cli_policy_set_options, out);

@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * What is changed in a running sandbox. glovebox policy set: a new policy; policy phase: another
- * phase of the one that it has; policy secret: another value for a secret of it.
+ * phase of the one that it has.
  */
+#include "cli/placeholders.h"
 #include "cli/policy_file.h"
 #include "cli/say.h"
 #include "cli/takers.h"
 #include "cli/verbs.h"
-#include "lib/policy/compose.h"
-#include "sandbox/secrets.h"
-#include "sandbox/updates.h"
+#include "lib/policy/policy.h"
+#include "sandbox/new_policy.h"
 
 #include <inttypes.h>
+#include <jansson.h>
 
 #define STATUS_REFUSED 1 /* the document; the one before it stays in force */
 
@@ -19,6 +20,12 @@ struct set_options {
     bool json, help;
     const char *phase;
     uint64_t generation;
+};
+
+/* What became of it. */
+struct set_result {
+    uint64_t generation;
+    struct strv placeholders; /* of new secrets, NAME=PLACEHOLDER */
 };
 
 const struct cli_option cli_policy_set_options[] = {
@@ -60,8 +67,8 @@ static int refused(int r, const char *name, const char *from, struct sandbox_err
 }
 
 /* 0 and *ret; STATUS_REFUSED or negative errno, and the sentence. */
-static int set(const char *name, const char *path, const struct set_options *o, uint64_t *ret,
-               struct sandbox_error *e)
+static int set(const char *name, const char *path, const struct set_options *o,
+               struct set_result *ret, struct sandbox_error *e)
 {
     struct buf text = BUF_INIT(POLICY_DOCUMENT_MAX_BYTES + 2);
     int r = policy_file_read(path, &text, e);
@@ -69,30 +76,65 @@ static int set(const char *name, const char *path, const struct set_options *o, 
         buf_done(&text);
         return r;
     }
-    const struct update update = {text.data, text.size, o->phase, o->generation};
+    const struct update update = {
+        .json = text.data, .size = text.size, .phase = o->phase, .generation = o->generation};
     r = check(&text, e);
     if (r == 0)
-        r = updates_set_policy(name, &update, ret, e);
+        r = sandbox_set_policy(name, &update, &ret->placeholders, &ret->generation, e);
     buf_done(&text);
     return refused(r, name, path, e);
 }
 
 static int set_phase(const char *name, const char *phase, const struct set_options *o,
-                     uint64_t *ret, struct sandbox_error *e)
+                     struct set_result *ret, struct sandbox_error *e)
 {
     const struct update update = {.phase = phase, .generation = o->generation};
     if (!phase[0] || o->phase)
         return sandbox_error_set(e, -EINVAL,
                                  "policy phase: give the name of a sandbox and one of "
                                  "a phase");
-    return refused(updates_set_policy(name, &update, ret, e), name, phase, e);
+    return refused(updates_set_policy(name, &update, &ret->generation, e), name, phase, e);
+}
+
+void cli_print_placeholders(const struct strv *placeholders)
+{
+    for (size_t i = 0; i < placeholders->count; i++) {
+        const char *word = placeholders->items[i], *value = strchr(word, '=') + 1;
+        printf("secret %.*s is there for programs that start from now on; its placeholder is %s\n",
+               (int)(value - word - 1), word, value);
+    }
+}
+
+static int print_json(const struct set_result *found)
+{
+    json_t *list = json_object(), *all = NULL;
+    for (size_t i = 0; i < found->placeholders.count; i++) {
+        const char *word = found->placeholders.items[i], *value = strchr(word, '=') + 1;
+        json_object_setn_new(list, word, (size_t)(value - word - 1), json_string(value));
+    }
+    all = json_pack("{s:I, s:o*}", "generation", (json_int_t)found->generation, "placeholders",
+                    found->placeholders.count > 0 ? list : NULL);
+    if (found->placeholders.count == 0)
+        json_decref(list);
+    int r = all ? json_dumpf(all, stdout, 0) : -1;
+    json_decref(all);
+    return r < 0 || putchar('\n') == EOF ? CLI_STATUS_BAD_USE : 0;
+}
+
+static int print(const struct set_result *found, bool as_json)
+{
+    if (as_json)
+        return print_json(found);
+    printf("generation %" PRIu64 " is in force\n", found->generation);
+    cli_print_placeholders(&found->placeholders);
+    return 0;
 }
 
 static int run(bool is_phase, int count, char **words)
 {
     struct set_options o = {0};
     struct sandbox_error e;
-    uint64_t generation;
+    struct set_result found = {0};
     int used;
     int r = cli_options_parse(&grammar, count, words, &o, &used, &e);
     if (r == 0 && o.help) {
@@ -104,14 +146,13 @@ static int run(bool is_phase, int count, char **words)
                               is_phase ? "phase" : "set",
                               is_phase ? "one of a phase" : "a file; - is standard input");
     if (r == 0)
-        r = (is_phase ? set_phase : set)(words[used], words[used + 1], &o, &generation, &e);
-    if (r != 0) {
+        r = (is_phase ? set_phase : set)(words[used], words[used + 1], &o, &found, &e);
+    if (r != 0)
         cli_say_error(&e);
-        return r < 0 ? CLI_STATUS_BAD_USE : r;
-    }
-    printf(o.json ? "{\"generation\": %" PRIu64 "}\n" : "generation %" PRIu64 " is in force\n",
-           generation);
-    return 0;
+    else
+        r = print(&found, o.json);
+    strv_done(&found.placeholders);
+    return r < 0 ? CLI_STATUS_BAD_USE : r;
 }
 
 int cli_policy_set(int count, char **words)
@@ -122,75 +163,4 @@ int cli_policy_set(int count, char **words)
 int cli_policy_phase(int count, char **words)
 {
     return run(true, count, words);
-}
-
-/* ---- secrets ---- */
-
-/* The secret that NAME=SOURCE means, as --secret has it; where it may go is known already. */
-static struct policy *parse_secret(const char *text, struct sandbox_error *e)
-{
-    struct buf word = BUF_INIT(4096), json = BUF_INIT(POLICY_DOCUMENT_MAX_BYTES);
-    struct policy_error wrong;
-    struct policy *p = NULL;
-    _cleanup_free_ char *folder = getcwd(NULL, 0);
-    /* What it is for is known too. */
-    static const char ssh[] = "=ssh:";
-    size_t name_size = strcspn(text, "=");
-    bool is_ssh = !strncmp(text + name_size, ssh, strlen(ssh));
-    buf_printf(&word, "%.*s%s%s@secret.invalid", (int)name_size, text, is_ssh ? "=" : "",
-               text + name_size + (is_ssh ? strlen(ssh) : 0));
-    const struct policy_words words = {
-        .secrets = (const char *const[]){word.data}, .secret_count = 1, .folder = folder};
-    int r = word.failed ? -E2BIG : policy_compose(&words, &json, &wrong);
-    if (r == 0)
-        p = policy_parse(json.data, json.size, &wrong);
-    if (word.failed)
-        sandbox_error_set(e, -E2BIG, "policy secret: too long; write NAME=SOURCE");
-    else if (!p)
-        sandbox_error_set(e, -EINVAL, "policy secret: %s", wrong.text);
-    buf_done(&word);
-    buf_done(&json);
-    return p;
-}
-
-static int set_secret(const char *name, const char *text, struct sandbox_error *e)
-{
-    _cleanup_close_ int fd = -1;
-    struct policy *p = parse_secret(text, e);
-    if (!p)
-        return -EINVAL;
-    int r = sandbox_secret_open(&policy_get_document(p)->secrets[0], &fd, e);
-    policy_free(p);
-    if (r == 0)
-        r = updates_set_secret(name, fd, e);
-    int size = (int)strcspn(text, "=");
-    return r < 0 ? sandbox_error_prefix(e, r, "policy: secret %.*s", size, text) : 0;
-}
-
-static const struct cli_option secret_options[] = {CLI_HELP(struct set_options, help), {0}};
-
-int cli_policy_secret(int count, char **words)
-{
-    const struct cli_options of_secret = {
-        .options = secret_options,
-        .foreign = foreign,
-        .help_command = "glovebox policy --help",
-    };
-    struct set_options o = {0};
-    struct sandbox_error e;
-    int used;
-    int r = cli_options_parse(&of_secret, count, words, &o, &used, &e);
-    if (r == 0 && o.help) {
-        cli_policy_help(stdout);
-        return 0;
-    }
-    if (r == 0 && count - used != 2)
-        r = sandbox_error_set(&e, -EINVAL,
-                              "policy secret: give the name of a sandbox and NAME=SOURCE");
-    if (r == 0)
-        r = set_secret(words[used], words[used + 1], &e);
-    if (r == 0)
-        return 0;
-    cli_say_error(&e);
-    return CLI_STATUS_BAD_USE;
 }

@@ -23,7 +23,8 @@
 /* A policy that was replaced, of which flows that are open keep words and rules. */
 struct retired {
     struct policy *policy;
-    uint64_t last_flow; /* that it was in force for */
+    uint64_t last_flow; /* that may refer to it */
+    bool is_of_secrets; /* those in force refer to its document */
 };
 
 /*
@@ -125,22 +126,32 @@ static void say_done(const struct update_packet *p, int r, const char *why)
 
 /* ---- a new policy ---- */
 
-/* The whole of it. What it is and that it can't change the starter has seen. */
-static int read_document(int fd, struct buf *ret)
+/* So many bytes of it, or the whole. What it is and that it can't change the starter has seen. */
+static int read_document(int fd, uint64_t size, struct buf *ret)
 {
     char piece[16384];
     ssize_t n;
-    while ((n = pread(fd, piece, sizeof(piece), (off_t)ret->size)) > 0)
+    for (uint64_t left = size ? size : UINT64_MAX; left > 0; left -= (uint64_t)n) {
+        n = pread(fd, piece, (size_t)MIN(left, (uint64_t)sizeof(piece)), (off_t)ret->size);
+        if (n <= 0)
+            return n < 0 ? -errno : 0;
         if (buf_append(ret, piece, (size_t)n) < 0)
             return -E2BIG;
-    return n < 0 ? -errno : 0;
+    }
+    return 0;
 }
 
 /* What was set up at the start would have to be again. */
 static int check_change(const struct policy_document *d, struct policy_error *e)
 {
     const char *place = policy_find_lasting_change(gateway.document, d);
-    if (place)
+    if (place && !strcmp(place, "/secrets"))
+        snprintf(e->text, sizeof(e->text),
+                 "%s: can't be changed while the sandbox runs, but for secrets that are new or not "
+                 "there any more (of all: {}), and none of them for SSH; leave the others as they "
+                 "were, or start it again",
+                 place);
+    else if (place)
         snprintf(e->text, sizeof(e->text),
                  "%s: can't be changed while the sandbox runs; leave it as it was, or start it "
                  "again",
@@ -159,18 +170,45 @@ static void free_retired(void)
     size_t kept = 0;
     flows_reap();
     for (size_t i = 0; i < retired_count; i++)
-        if (retired[i].last_flow >= flows_oldest())
+        if (retired[i].is_of_secrets || retired[i].last_flow >= flows_oldest())
             retired[kept++] = retired[i];
         else
             policy_free(retired[i].policy);
     retired_count = kept;
 }
 
-static void put_in_force(struct policy *p)
+/* A policy, or what it is to be. */
+struct change {
+    struct policy *policy;
+    struct buf text;
+    bool has_secrets; /* others than those in force */
+    struct secrets *secrets;
+};
+
+/* Those under way refer to the old ones, and these to a policy. */
+static void replace_secrets(struct secrets *next)
 {
-    /* The secrets, which don't change, refer to the first one to the end. */
-    uint64_t last = gateway.secrets && gateway.generation == 1 ? UINT64_MAX : flows_newest();
-    retired[retired_count++] = (struct retired){gateway.policy, last};
+    for (size_t i = 0; i < retired_count; i++)
+        if (retired[i].is_of_secrets) {
+            retired[i].is_of_secrets = false;
+            retired[i].last_flow = flows_newest();
+        }
+    secrets_put(gateway.secrets);
+    gateway.secrets = next;
+}
+
+static bool refer_to_policy(const struct secrets *s, const struct policy *p)
+{
+    return s && secrets_document(s) == policy_get_document(p);
+}
+
+static void put_in_force(struct change *c)
+{
+    struct policy *p = c->policy;
+    if (c->has_secrets)
+        replace_secrets(c->secrets);
+    retired[retired_count++] = (struct retired){gateway.policy, flows_newest(),
+                                                refer_to_policy(gateway.secrets, gateway.policy)};
     gateway.policy = p;
     gateway.document = policy_get_document(p);
     gateway.generation++;
@@ -213,7 +251,7 @@ static int compile(const struct buf *text, const char *phase, struct policy **re
 static int find_document(const struct update_packet *p, int fd, struct buf *ret,
                          struct policy_error *e)
 {
-    int r = fd >= 0        ? read_document(fd, ret)
+    int r = fd >= 0        ? read_document(fd, p->document_size, ret)
             : !p->phase[0] ? -EBADF
                            : buf_append(ret, in_force.data, in_force.size);
     if (r < 0)
@@ -222,9 +260,42 @@ static int find_document(const struct update_packet *p, int fd, struct buf *ret,
     return r;
 }
 
-/* 0, the policy and its text; or negative errno with the reason. */
-static int take(const struct update_packet *p, int fd, struct policy **ret, struct buf *ret_text,
-                struct policy_error *e)
+/* What stands in the file behind the document. 0, or negative errno with the reason. */
+static int read_values(const struct update_packet *p, int fd, const struct policy_document *d,
+                       struct secrets **ret, struct secret_error *e)
+{
+    char *data = secret_memory_new(SECRET_FILE_MAX_BYTES);
+    ssize_t n = data ? 0 : -1;
+    if (data && fd >= 0 && p->document_size)
+        n = pread(fd, data, SECRET_FILE_MAX_BYTES, (off_t)p->document_size);
+    int r = n < 0 ? -ENOMEM : 0;
+    if (r < 0)
+        snprintf(e->text, sizeof(e->text), "the secrets can't be read; free memory and try again");
+    else
+        r = secret_file_parse_more(data, (size_t)n, d, gateway.secrets, ret, e);
+    secret_memory_free(data, SECRET_FILE_MAX_BYTES);
+    return r;
+}
+
+/* Makes the secrets of a policy that has others. 0, or negative errno with the reason. */
+static int take_secrets(const struct update_packet *p, int fd, struct change *c,
+                        struct policy_error *e)
+{
+    const struct policy_document *d = policy_get_document(c->policy);
+    struct secret_error bad;
+    if (policy_have_same_secrets(gateway.document, d))
+        return 0;
+    int r = read_values(p, fd, d, &c->secrets, &bad);
+    if (r == 0 && (r = ssh_agent_renew(c->secrets, &bad)) < 0)
+        secrets_put(c->secrets);
+    c->has_secrets = r == 0;
+    if (r < 0)
+        snprintf(e->text, sizeof(e->text), "%s", bad.text);
+    return r;
+}
+
+/* 0, the policy, its text and its secrets; or negative errno with the reason. */
+static int take(const struct update_packet *p, int fd, struct change *ret, struct policy_error *e)
 {
     *e = (struct policy_error){.line = 0};
     free_retired();
@@ -234,22 +305,25 @@ static int take(const struct update_packet *p, int fd, struct policy **ret, stru
                  (unsigned long long)gateway.generation, (unsigned long long)p->generation);
         return -ESTALE;
     }
-    int r = find_document(p, fd, ret_text, e);
-    return r < 0 ? r : compile(ret_text, p->phase, ret, e);
+    int r = find_document(p, fd, &ret->text, e);
+    if (r == 0)
+        r = compile(&ret->text, p->phase, &ret->policy, e);
+    if (r == 0 && (r = take_secrets(p, fd, ret, e)) < 0)
+        policy_free(ret->policy);
+    return r;
 }
 
 static void set_policy(const struct update_packet *p, int fd)
 {
     struct policy_error e;
-    struct policy *next;
-    struct buf text = BUF_INIT(POLICY_DOCUMENT_MAX_BYTES + 1);
-    int r = take(p, fd, &next, &text, &e);
+    struct change next = {.text = BUF_INIT(POLICY_DOCUMENT_MAX_BYTES + 1)};
+    int r = take(p, fd, &next, &e);
     if (r == 0) {
-        put_in_force(next);
+        put_in_force(&next);
         buf_done(&in_force);
-        in_force = text;
+        in_force = next.text;
     } else {
-        buf_done(&text);
+        buf_done(&next.text);
     }
     log_update(r == 0 ? NULL : e.text);
     say_done(p, r, r == 0 ? "" : e.text);

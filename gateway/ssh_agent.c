@@ -41,10 +41,10 @@ static struct ssh_bytes bytes_of(const void *data, size_t size)
 
 /* ---- keys ---- */
 
-static int refuse(struct secret_error *e, size_t i, const char *why)
+static int refuse(struct secret_error *e, const struct policy_secret *s, const char *why)
 {
     e->name = NULL;
-    e->reason = (size_t)snprintf(e->text, sizeof(e->text), "secret %s: ", secret_at(i)->name);
+    e->reason = (size_t)snprintf(e->text, sizeof(e->text), "secret %s: ", s->name);
     snprintf(e->text + e->reason, sizeof(e->text) - e->reason, "%s", why);
     return -EINVAL;
 }
@@ -61,18 +61,19 @@ static int read_keys(const struct secrets *s, struct ssh_key *ret[POLICY_SECRETS
                      struct secret_error *e)
 {
     size_t answer = 1 + 4;
-    for (size_t i = 0; i < gateway.document->secret_count; i++) {
+    for (size_t i = 0; s && i < secrets_count(s); i++) {
+        const struct policy_secret *secret = &secrets_document(s)->secrets[i];
         const char *why;
         size_t size;
-        if (secret_at(i)->use != POLICY_SECRET_SSH)
+        if (secret->use != POLICY_SECRET_SSH)
             continue;
         const char *text = secrets_value(s, i, &size);
         ret[i] = ssh_key_read(text, size, &why);
         if (!ret[i])
-            return refuse(e, i, why);
-        answer += 4 + ssh_key_blob(ret[i]).size + 4 + strlen(secret_at(i)->name);
+            return refuse(e, secret, why);
+        answer += 4 + ssh_key_blob(ret[i]).size + 4 + strlen(secret->name);
         if (answer > SSH_AGENT_MESSAGE_MAX)
-            return refuse(e, i,
+            return refuse(e, secret,
                           "the keys for SSH are more than the agent can list; leave some "
                           "out, or give such of Ed25519");
     }
@@ -95,7 +96,7 @@ int ssh_agent_renew(const struct secrets *next, struct secret_error *e)
 void ssh_agent_start(void)
 {
     struct secret_error e;
-    if (gateway.secrets && ssh_agent_renew(gateway.secrets, &e) < 0)
+    if (ssh_agent_renew(gateway.secrets, &e) < 0)
         gateway_fail("%s", e.text);
 }
 

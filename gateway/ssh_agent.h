@@ -25,8 +25,8 @@ void ssh_agent_take(const struct gateway_packet *p, const uint8_t *message);
 void ssh_agent_forget(uint32_t connection);
 
 /*
- * What secrets are to be from now on; called before they are. 0; -EINVAL and e: a key of theirs
- * can't be used, and nothing has changed.
+ * What secrets are to be from now on, NULL for none; called before they and their document are.
+ * 0; -EINVAL and e: a key of theirs can't be used, and nothing has changed.
  */
 struct secret_error;
 int ssh_agent_renew(const struct secrets *next, struct secret_error *e);

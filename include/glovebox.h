@@ -343,7 +343,8 @@ struct glovebox_policy {
  * `glovebox policy set` and `policy phase` do: 0 and its generation (the policy that a sandbox was
  * made with is 1), when no connection is open any more that it does not allow. What is wrong with a
  * document is said with its line and column, and the one before it stays in force: -EINVAL: it is
- * none, or has no such phase, or neither a document nor a phase was given; -EOPNOTSUPP: it changes
+ * none, or has no such phase, or has a secret that is new (its value `glovebox policy set` alone
+ * brings along), or neither a document nor a phase was given; -EOPNOTSUPP: it changes
  * what can't be changed in a running sandbox; -E2BIG: more than 256 KiB; -ESTALE: another
  * generation is in force. -ENOENT: no such sandbox runs; -ENOTCONN: it was made without a policy,
  * and has nobody to give one to. -EAGAIN: its gateway has too much to do; try again. -ETIMEDOUT:

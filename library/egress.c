@@ -26,7 +26,8 @@ _public_ int glovebox_policy_set(const char *name, const struct glovebox_policy 
                                  uint64_t *ret_generation, struct glovebox_error *e)
 {
     struct sandbox_error s;
-    const struct update update = {p->json, p->size, p->phase, p->generation};
+    const struct update update = {
+        .json = p->json, .size = p->size, .phase = p->phase, .generation = p->generation};
     if (!is_zero(p->reserved, sizeof(p->reserved) / sizeof(p->reserved[0])))
         return library_fail_with(e, -EINVAL,
                                  "policy: %s: what is reserved is not 0; set it to 0, or use the "

@@ -38,6 +38,13 @@ static void drop(struct copies *c, struct copy_client *client)
     *client = free_client;
 }
 
+void copies_begin_search(struct copies *c)
+{
+    for (size_t i = 0; i < CONTROL_COPIES_MAX; i++)
+        if (c->clients[i].fd >= 0 && c->clients[i].number && !c->clients[i].scrub)
+            drop(c, &c->clients[i]);
+}
+
 static void admit(struct copies *c)
 {
     _cleanup_close_ int fd = listener_accept(&c->listener);
@@ -84,8 +91,9 @@ static bool pass_on(struct copies *c, struct copy_client *client,
     if (p->type != COPY_OPEN || client->number || p->text_size == 0)
         return false;
     client->number = new_number(c);
-    client->scrub = c->scrubber ? copy_scrub_new(c->scrubber) : NULL;
-    if (c->scrubber && !client->scrub)
+    bool is_searched = !scrubber_is_idle(c->scrubber);
+    client->scrub = is_searched ? copy_scrub_new(c->scrubber) : NULL;
+    if (is_searched && !client->scrub)
         return false;
     const struct control_packet packet = {.type = CONTROL_COPY_OPEN,
                                           .value = client->number,

@@ -48,5 +48,8 @@ void copies_step(struct copies *c, const struct pollfd p[COPIES_POLL_MAX]);
 /* What came as CONTROL_COPIED: any bytes, of any number. */
 void copies_take(struct copies *c, int32_t number, const char *records, size_t size);
 
+/* There is a first secret: what is copied by those that are not looked into ends. */
+void copies_begin_search(struct copies *c);
+
 /* The kernel answers no more: who waits is told by the end of the socket. */
 void copies_close(struct copies *c);

@@ -288,6 +288,7 @@ int exec_start(struct execs *execs, const struct exec_order *o, struct exec **re
         return sandbox_error_set(e, -ENOMEM, "exec: out of memory; free some and try again");
     _cleanup_close_ int records = -1;
     const struct exec_base base = {.spec = execs->spec,
+                                   .env = execs->env,
                                    .trusts_gateway = execs->spec->installs_ca &&
                                                      execs->sandbox->gateway.ca.size > 0};
     int r = exec_records_make(&base, o->records, o->flags, &records, &x->records, &x->records_size);

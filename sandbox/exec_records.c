@@ -59,7 +59,7 @@ static bool has_variable(const struct buf *b, const char *entry)
 /* The sandbox's own variables that are not set anew. For another user the kernel has others. */
 static void add_environment(struct buf *b, const struct buf *asked, const struct exec_base *base)
 {
-    const struct strv *env = &base->spec->env;
+    const struct strv *env = base->env;
     bool is_other = has_record(asked, "user=", 5);
     for (size_t i = 0; i < env->count; i++)
         if (!(is_other && is_of_user(env->items[i])) && !has_variable(asked, env->items[i]))

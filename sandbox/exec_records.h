@@ -14,7 +14,8 @@
 /* What the sandbox was started with. */
 struct exec_base {
     const struct sandbox_spec *spec;
-    bool trusts_gateway; /* its programs have the variables of lib/base/trust.h */
+    const struct strv *env; /* its, as secrets that came since have it */
+    bool trusts_gateway;    /* its programs have the variables of lib/base/trust.h */
 };
 
 /*

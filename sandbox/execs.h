@@ -40,6 +40,7 @@ struct execs {
     int listener, epoll; /* -1 */
     struct sandbox *sandbox;
     const struct sandbox_spec *spec;
+    const struct strv *env; /* of programs that are started; borrowed, set before execs_open() */
     const struct registry *registry;
     struct scrubber *scrubber;
     struct execs_owner owner;

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sandbox/files.h"
 
+#include "sandbox/scrubber.h"
 #include "sandbox/socket_file.h"
+
+#include <sys/socket.h>
 
 void files_init(struct files *f)
 {
@@ -9,6 +12,8 @@ void files_init(struct files *f)
     files_search_init(&f->search);
     for (size_t i = 0; i < FILES_NEWCOMERS_MAX; i++)
         f->newcomers[i] = -1;
+    for (size_t i = 0; i < FILES_CLIENTS_MAX; i++)
+        f->handed_over[i] = -1;
 }
 
 int files_open(struct files *f, const struct registry *r, struct sandbox *s,
@@ -33,13 +38,65 @@ static void forget(struct files *f, size_t i)
     f->newcomers[FILES_NEWCOMERS_MAX - 1] = -1;
 }
 
-/* A kernel that takes nothing has enough to do with those who are there. */
-static void hand_over(const struct files *f, int socket, int memory)
+/* ---- those whom the kernel has ---- */
+
+/* Their places: who has gone, or was let go by the kernel, needs none. */
+static void forget_gone(struct files *f)
 {
-    const int fds[] = {socket, memory};
-    const struct control_packet p = {.type = CONTROL_FILES};
-    sandbox_send_descriptors(f->sandbox, &p, fds, ARRAY_SIZE(fds));
+    struct pollfd p[FILES_CLIENTS_MAX];
+    for (size_t i = 0; i < FILES_CLIENTS_MAX; i++)
+        p[i] = (struct pollfd){.fd = f->handed_over[i]};
+    if (poll(p, FILES_CLIENTS_MAX, 0) <= 0)
+        return;
+    for (size_t i = 0; i < FILES_CLIENTS_MAX; i++)
+        if (p[i].revents & (POLLHUP | POLLERR)) {
+            base_closep(&f->handed_over[i]);
+            f->handed_over[i] = -1;
+        }
 }
+
+static int find_place(const struct files *f)
+{
+    for (int i = 0; i < FILES_CLIENTS_MAX; i++)
+        if (f->handed_over[i] < 0)
+            return i;
+    return -1;
+}
+
+/*
+ * The newcomer, to the kernel. One that takes nothing has enough to do with those who are there. A
+ * duplicate is kept where secrets may come, to cut him by. False: there is no place, and nothing
+ * was done.
+ */
+static bool hand_over(struct files *f, size_t newcomer, int memory)
+{
+    const int fds[] = {f->newcomers[newcomer], memory};
+    const struct control_packet p = {.type = CONTROL_FILES};
+    int place = -1;
+    if (f->scrubber) {
+        forget_gone(f);
+        place = find_place(f);
+        if (place < 0)
+            return false;
+    }
+    bool is_sent = sandbox_send_descriptors(f->sandbox, &p, fds, ARRAY_SIZE(fds));
+    if (is_sent && place >= 0)
+        f->handed_over[place] = TAKE_FD(f->newcomers[newcomer]);
+    forget(f, newcomer);
+    return true;
+}
+
+void files_begin_search(struct files *f)
+{
+    for (size_t i = 0; i < FILES_CLIENTS_MAX; i++) {
+        if (f->handed_over[i] >= 0)
+            shutdown(f->handed_over[i], SHUT_RDWR);
+        base_closep(&f->handed_over[i]);
+        f->handed_over[i] = -1;
+    }
+}
+
+/* ---- coming ---- */
 
 static void hear(struct files *f, size_t i)
 {
@@ -49,10 +106,9 @@ static void hear(struct files *f, size_t i)
     if (n == -EAGAIN)
         return;
     if (n == sizeof(hello) && hello.version == FILES_VERSION && memory >= 0) {
-        if (f->scrubber)
-            files_search_admit(&f->search, TAKE_FD(f->newcomers[i]), TAKE_FD(memory));
-        else
-            hand_over(f, f->newcomers[i], memory);
+        if (scrubber_is_idle(f->scrubber) && hand_over(f, i, memory))
+            return;
+        files_search_admit(&f->search, TAKE_FD(f->newcomers[i]), TAKE_FD(memory));
     }
     forget(f, i);
 }
@@ -95,6 +151,7 @@ void files_close(struct files *f)
 {
     while (f->newcomers[0] >= 0)
         forget(f, 0);
+    files_begin_search(f);
     listener_close(&f->listener);
     files_search_close(&f->search);
 }

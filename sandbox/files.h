@@ -26,6 +26,8 @@ struct files {
     struct listener listener;
     struct sandbox *sandbox;
     struct scrubber *scrubber; /* borrowed; NULL: there are no secrets. Set before files_open() */
+    int handed_over[FILES_CLIENTS_MAX]; /* those whom the kernel has, while nothing is searched; -1
+                                         */
     struct files_search search;
     int newcomers[FILES_NEWCOMERS_MAX]; /* those that came first, first; -1: none */
 };
@@ -39,6 +41,12 @@ int files_open(struct files *f, const struct registry *r, struct sandbox *s,
 /* For the loop: what to wait for, and what to do then. */
 void files_fill_poll(struct files *f, struct pollfd p[FILES_POLL_MAX]);
 void files_step(struct files *f, const struct pollfd p[FILES_POLL_MAX]);
+
+/*
+ * There is a first secret: who was handed over to the kernel is cut, and may come again. Until then
+ * files don't take the way through this process.
+ */
+void files_begin_search(struct files *f);
 
 /* The kernel is gone. */
 void files_close(struct files *f);

@@ -22,7 +22,7 @@
 #define FILES_SEARCH_AT_ONCE     4
 
 struct files_search {
-    int epoll; /* -1: there are no secrets */
+    int epoll; /* -1: there are no secrets, and none can come */
     struct sandbox *sandbox;
     struct scrubber *scrubber;
     struct list pairs; /* struct files_pair, FILES_CLIENTS_MAX at most */
@@ -31,7 +31,8 @@ struct files_search {
 
 void files_search_init(struct files_search *f);
 
-/* For a sandbox with secrets. Both are borrowed until files_search_close(). 0 or negative errno. */
+/* For a sandbox that has secrets or may get some. Both are borrowed until files_search_close(). 0
+ * or negative errno. */
 int files_search_open(struct files_search *f, struct sandbox *s, struct scrubber *scrubber);
 
 /* Takes both over: the socket of somebody who has said his hello, and his memory file. */

@@ -151,9 +151,14 @@ static void relay_end_source(struct relay *r)
     relay_pass_on(r, r->scrubber ? scrub_stream_end(&r->scrub, &r->scrubbed) : 0);
 }
 
+static bool is_searched(const struct relay *r)
+{
+    return !scrubber_is_idle(r->scrubber);
+}
+
 static void relay_take_piece(struct relay *r, const char *piece, size_t size)
 {
-    if (r->scrubber)
+    if (is_searched(r))
         relay_pass_on(r, scrub_stream_take(&r->scrub, piece, size, &r->scrubbed));
     else {
         let_see(r, piece, size);
@@ -165,7 +170,7 @@ static void relay_take_piece(struct relay *r, const char *piece, size_t size)
 static ssize_t relay_read(struct relay *r)
 {
     char piece[SHOWN_PIECE_BYTES];
-    bool is_changed = r->shown.style || r->scrubber;
+    bool is_changed = r->shown.style || is_searched(r);
     ssize_t n = is_changed ? read(r->source, piece, sizeof(piece))
                            : read(r->source, r->data, RELAY_BUFFER_BYTES);
     r->start = 0;
@@ -186,7 +191,7 @@ static void relay_fill(struct relay *r)
         return;
     }
     r->total_bytes += (uint64_t)n;
-    if (r->scrubber)
+    if (is_searched(r))
         return;
     if (!r->shown.style)
         let_see(r, r->data, (size_t)n);

@@ -585,6 +585,14 @@ static void take_decision(void *userdata, const char *text, size_t size)
         r->io->take_decision(r->io->decision_userdata, line, size);
 }
 
+/* Of struct updates. */
+static void begin_search(void *userdata)
+{
+    struct run *r = userdata;
+    copies_begin_search(&r->copies);
+    files_begin_search(&r->files);
+}
+
 static int open_streams(struct run *r)
 {
     const struct sandbox_io *io = r->io;
@@ -690,7 +698,9 @@ static int start(struct run *r, struct sandbox_error *e)
     if (error == 0) {
         decisions_sweep(&r->decisions);
         r->updates.scrubber = r->scrubber;
-        error = updates_open(&r->updates, &r->place.registry, r->sandbox->gateway.control, e);
+        r->updates.policy = r->spec->policy;
+        error = updates_open(&r->updates, &r->place.registry, r->sandbox->gateway.control,
+                             &r->spec->env, e);
     }
     r->copies.scrubber = r->scrubber;
     if (error == 0)
@@ -703,6 +713,7 @@ static int start(struct run *r, struct sandbox_error *e)
         error = ports_open(&r->ports, &r->place.registry, r->sandbox, e);
     if (error == 0) {
         r->execs.scrubber = r->scrubber;
+        r->execs.env = updates_env(&r->updates);
         error = execs_open(&r->execs, &r->place.registry, r->sandbox, r->spec, e);
     }
     snprintf(o->name, sizeof(o->name), "%s", r->place.registry.name);
@@ -757,6 +768,7 @@ int sandbox_run(const struct sandbox_spec *spec, const struct sandbox_io *io,
     };
     raise_descriptor_limit();
     updates_init(&r.updates, take_decision, end_for_policy, &r);
+    r.updates.begin_search = begin_search;
     copies_init(&r.copies);
     files_init(&r.files);
     execs_init(&r.execs);

@@ -21,29 +21,55 @@
 #define SCRUB_EARLY_BYTES     3
 #define SCRUB_NAME_MAX_BYTES  8192
 #define SCRUB_GENERATIONS_MAX 4 /* of values: those that are in force, and replaced ones */
+#define SCRUB_STAGES_MAX      (SCRUB_GENERATIONS_MAX + 2) /* one to be settled, one going */
 
 struct scrubber;
 
-/* For the secrets of s, loaded (sandbox/secrets.h). 0 and *ret, NULL when there are none; negative
- * errno and the sentence. */
+/* For the secrets of s, loaded (sandbox/secrets.h). 0 and *ret, NULL when it has no policy, and so
+ * can't get secrets either; negative errno and the sentence. */
 int scrubber_new(const struct sandbox_spec *s, struct scrubber **ret, struct sandbox_error *e);
+
+/* Whether there was no value to search for yet, nor is one about to come. NULL: so it stays. */
+bool scrubber_is_idle(const struct scrubber *s);
+
+/*
+ * What the gateway is about to be asked for; from now on its values are searched for too, and
+ * streams follow. scrubber_settle() says what became of it; only then comes the next. What was in
+ * force before is searched for still, until there are SCRUB_GENERATIONS_MAX sets of values of which
+ * none has all of another one's: then the oldest one goes.
+ */
 
 /*
  * Another value for a secret: fd is a sealed memory file (lib/secret/file.h), which stays the
- * caller's. The old one is searched for too, until it was replaced SCRUB_GENERATIONS_MAX times.
- * Streams follow. 0, also when s is NULL; negative errno and the sentence.
+ * caller's. 0; negative errno and the sentence.
  */
 int scrubber_renew(struct scrubber *s, int fd, struct sandbox_error *e);
+
+/*
+ * Another document of size bytes, and values of value_bytes (lib/secret/file.h) for secrets that
+ * are new in it. 1; 0: its secrets are those in force, there is nothing to settle; -EINVAL: it is
+ * none, or they don't go with it; -ENOMEM; and the sentence.
+ */
+int scrubber_change(struct scrubber *s, const char *document, size_t size, const void *values,
+                    size_t value_bytes, struct sandbox_error *e);
+
+void scrubber_settle(struct scrubber *s, bool is_in_force);
+
+/* Those in force, or those that are to be settled. Borrowed until one comes; NULL: none. */
+const struct secrets *scrubber_secrets(const struct scrubber *s, bool is_unsettled);
 
 /* No stream is used any more. NULL is fine. */
 void scrubber_free(struct scrubber *s);
 
+struct scrub_generation;
+
 struct scrub_stream {
     struct scrubber *scrubber;
-    uint64_t generation; /* of the last stage */
-    size_t count;        /* of stages, the oldest first */
-    struct secrets_exchange exchanges[SCRUB_GENERATIONS_MAX];
-    struct secrets_scrub scrubs[SCRUB_GENERATIONS_MAX];
+    uint64_t newest; /* number of the last stage's generation */
+    size_t count;    /* of stages, the oldest first */
+    struct scrub_generation *generations[SCRUB_STAGES_MAX];
+    struct secrets_exchange exchanges[SCRUB_STAGES_MAX];
+    struct secrets_scrub scrubs[SCRUB_STAGES_MAX];
     bool keeps_size;
     size_t early_max;
     size_t early; /* bytes that are kept back, but have come out */

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sandbox/secrets.h"
 
+#include "lib/policy/same.h"
 #include "lib/secret/file.h"
 #include "lib/secret/pages.h"
 #include "lib/secret/placeholder.h"
@@ -16,6 +17,7 @@
 struct sandbox_secrets {
     char *file;
     size_t size;
+    struct strv placeholders; /* NAME=PLACEHOLDER */
 };
 
 /* While they are read. */
@@ -45,9 +47,10 @@ static int make_placeholder(const struct policy_secret *p, const struct secret_v
     return 0;
 }
 
-static int load_value(struct loading *l, size_t i, struct sandbox_error *e)
+/* Secret p is the i-th that is loaded. */
+static int load_value(struct loading *l, const struct policy_secret *p, size_t i,
+                      struct sandbox_error *e)
 {
-    const struct policy_secret *p = &l->document->secrets[i];
     char *value = l->memory + i * CAPACITY;
     ssize_t size = secret_source_read(p, value, CAPACITY, e);
     if (size < 0)
@@ -104,8 +107,11 @@ static struct sandbox_secrets *make_file(const struct secret_value *values, size
         return NULL;
     s->size = secret_file_size(values, count);
     s->file = secret_memory_new(s->size);
-    if (!s->file) {
-        free(s);
+    int r = s->file ? 0 : -ENOMEM;
+    for (size_t i = 0; i < count && r == 0; i++)
+        r = strv_env_set(&s->placeholders, values[i].name, values[i].placeholder);
+    if (r < 0) {
+        sandbox_secrets_free(s);
         return NULL;
     }
     secret_file_write(values, count, s->file);
@@ -117,7 +123,7 @@ static int load(struct loading *l, struct sandbox_spec *s, struct sandbox_error 
     size_t count = l->document->secret_count;
     int r = 0;
     for (size_t i = 0; i < count && r == 0; i++)
-        r = load_value(l, i, e);
+        r = load_value(l, &l->document->secrets[i], i, e);
     if (r == 0)
         r = check_values(l, e);
     if (r == 0)
@@ -154,6 +160,40 @@ int sandbox_secrets_load(struct sandbox_spec *s, struct sandbox_error *e)
     return r;
 }
 
+static int load_new(struct loading *l, const struct policy_document *in_force,
+                    struct sandbox_secrets **ret, struct sandbox_error *e)
+{
+    size_t count = 0;
+    int r = 0;
+    for (size_t i = 0; i < l->document->secret_count && r == 0; i++)
+        if (!policy_find_secret(in_force, l->document->secrets[i].name))
+            r = load_value(l, &l->document->secrets[i], count++, e);
+    if (r < 0)
+        return r;
+    struct sandbox_secrets *made = count > 0 ? make_file(l->values, count) : NULL;
+    if (count > 0 && !made)
+        return no_memory(e);
+    *ret = made;
+    return 0;
+}
+
+int sandbox_secrets_load_new(const struct policy_document *d,
+                             const struct policy_document *in_force, struct sandbox_secrets **ret,
+                             struct sandbox_error *e)
+{
+    struct loading l = {.document = d};
+    size_t count = d->secret_count;
+    *ret = NULL;
+    if (count == 0)
+        return 0;
+    l.memory = secret_memory_new(count * CAPACITY);
+    l.placeholders = calloc(count, sizeof(*l.placeholders));
+    int r = l.memory && l.placeholders ? load_new(&l, in_force, ret, e) : no_memory(e);
+    secret_memory_free(l.memory, count * CAPACITY);
+    free(l.placeholders);
+    return r;
+}
+
 int sandbox_secrets_open(const struct sandbox_spec *s, int *ret, struct sandbox_error *e)
 {
     int fd = -1;
@@ -171,7 +211,19 @@ void sandbox_secrets_free(struct sandbox_secrets *s)
     if (!s)
         return;
     secret_memory_free(s->file, s->size);
+    strv_done(&s->placeholders);
     free(s);
+}
+
+const void *sandbox_secrets_file(const struct sandbox_secrets *s, size_t *ret_size)
+{
+    *ret_size = s->size;
+    return s->file;
+}
+
+const struct strv *sandbox_secrets_placeholders(const struct sandbox_secrets *s)
+{
+    return &s->placeholders;
 }
 
 int sandbox_secret_open(const struct policy_secret *p, int *ret, struct sandbox_error *e)

@@ -28,5 +28,20 @@ int sandbox_secrets_open(const struct sandbox_spec *s, int *ret, struct sandbox_
  */
 int sandbox_secret_open(const struct policy_secret *p, int *ret, struct sandbox_error *e);
 
+/*
+ * Those of d that in_force, the policy of a running sandbox, has not under their names: reads their
+ * sources and draws their placeholders. 0 and *ret, to be freed with sandbox_secrets_free(), NULL:
+ * there are none; negative errno and the sentence.
+ */
+int sandbox_secrets_load_new(const struct policy_document *d,
+                             const struct policy_document *in_force, struct sandbox_secrets **ret,
+                             struct sandbox_error *e);
+
+/* The bytes of lib/secret/file.h, borrowed. */
+const void *sandbox_secrets_file(const struct sandbox_secrets *s, size_t *ret_size);
+
+/* NAME=PLACEHOLDER for each, borrowed. */
+const struct strv *sandbox_secrets_placeholders(const struct sandbox_secrets *s);
+
 /* Wipes them. s may be NULL. */
 void sandbox_secrets_free(struct sandbox_secrets *s);

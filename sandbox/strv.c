@@ -40,6 +40,14 @@ int strv_append(struct strv *v, const char *item)
     return r;
 }
 
+int strv_append_all(struct strv *v, const struct strv *from)
+{
+    int r = 0;
+    for (size_t i = 0; i < from->count && r == 0; i++)
+        r = strv_append(v, from->items[i]);
+    return r;
+}
+
 static ssize_t env_find(const struct strv *v, const char *name)
 {
     size_t size = strlen(name);

@@ -16,6 +16,9 @@ void strv_done(struct strv *v);
 /* Appends a copy. 0 or -ENOMEM. */
 int strv_append(struct strv *v, const char *item);
 
+/* Appends copies of all of from. 0 or -ENOMEM, v may have some of them then. */
+int strv_append_all(struct strv *v, const struct strv *from);
+
 /* Sets NAME=value (value NULL: takes NAME out) in a list of environment entries. 0 or -ENOMEM. */
 int strv_env_set(struct strv *v, const char *name, const char *value);
 

@@ -4,21 +4,26 @@
  * the gateway, and the answer back: lib/base/update.h. Beside that, what the gateway tells.
  *
  * Who asks comes over a socket in the registry's private folder, and is of the same user, as the
- * host says (SO_PEERCRED). The starter looks only whether what comes is a sealed memory file of at
- * most a document's size: what it says is judged by who enforces it. Nobody is waited for, and
- * nobody who waits keeps others out: of more than UPDATES_CLIENTS_MAX, the one that came first
- * and has not asked for anything is dropped.
+ * host says (SO_PEERCRED). The starter looks whether what comes is a sealed memory file of at
+ * most a document's size: what it says is judged by who enforces it. What it says of secrets the
+ * starter takes in first: before the gateway is told of a value, all that comes back is searched
+ * for it. While such a change is under way, others wait. Nobody is waited for, and nobody who waits
+ * keeps others out: of more than UPDATES_CLIENTS_MAX, the one that came first and has not asked for
+ * anything is dropped.
  */
 #pragma once
 
+#include "lib/base/buf.h"
 #include "lib/base/update.h"
 #include "sandbox/listener.h"
 #include "sandbox/registry.h"
+#include "sandbox/strv.h"
 
 #include <poll.h>
 
 #define UPDATES_CLIENTS_MAX 4
 #define UPDATES_POLL_MAX    (2 + UPDATES_CLIENTS_MAX)
+#define UPDATES_ASKED_MAX   16 /* documents that the gateway has not answered to */
 
 /* A decision of the gateway's, as it wrote it: any bytes, borrowed. */
 typedef void (*updates_line_fn)(void *userdata, const char *line, size_t size);
@@ -39,17 +44,30 @@ struct updates {
     updates_line_fn take_line;
     updates_violation_fn take_violation;
     void *userdata;
-    struct scrubber *scrubber; /* gets new values before the gateway has them; NULL; borrowed */
+    struct scrubber *scrubber; /* gets new values before the gateway has them; borrowed */
+    /* There is a first value to search for: from now on nothing may come back unsearched. */
+    void (*begin_search)(void *userdata);
+    const char *policy; /* of the start; borrowed */
+    int document;       /* a memory file of that in force; -1: it is policy */
+    uint64_t generation;
+    struct update_asked {
+        uint64_t number;
+        int document;
+    } asked[UPDATES_ASKED_MAX]; /* in the order of their answers */
+    size_t asked_count;
+    uint64_t changing;         /* number of what changes secrets; 0: nothing does */
+    struct strv env, next_env; /* of programs that are started now, and when that is in force */
 };
 
 void updates_init(struct updates *u, updates_line_fn take_line, updates_violation_fn take_violation,
                   void *userdata);
 
 /*
- * Listens for the sandbox that r has entered. gateway: the socket to it; stays the caller's. 0, or
- * negative errno with the sentence.
+ * Listens for the sandbox that r has entered. gateway: the socket to it; stays the caller's. env:
+ * what its programs have, copied. 0, or negative errno with the sentence.
  */
-int updates_open(struct updates *u, const struct registry *r, int gateway, struct sandbox_error *e);
+int updates_open(struct updates *u, const struct registry *r, int gateway, const struct strv *env,
+                 struct sandbox_error *e);
 
 /* For the loop: what to wait for, and what to do then. */
 size_t updates_fill_poll(struct updates *u, struct pollfd p[UPDATES_POLL_MAX]);
@@ -64,6 +82,9 @@ void updates_drain(struct updates *u, int limit_ms);
 /* Tells those who wait that there is no gateway any more. */
 void updates_close(struct updates *u);
 
+/* Of programs that are started from now on: with the placeholders of secrets that came. */
+const struct strv *updates_env(const struct updates *u);
+
 /* ---- the other side ---- */
 
 /* One packet, with a descriptor unless fd is -1. 0 or negative errno; does not wait. */
@@ -72,6 +93,8 @@ int updates_send(int socket, const struct update_packet *p, int fd);
 struct update {
     const char *json; /* NULL: the document that is in force */
     size_t size;
+    bool has_file;       /* of json some secrets are new: their values are behind it in file */
+    int file;            /* a sealed memory file of both (lib/base/update.h); borrowed */
     const char *phase;   /* NULL: the one that it is in, or its first */
     uint64_t generation; /* that is to be replaced, 0: whichever */
 };
@@ -85,6 +108,13 @@ struct update {
  * come into force, or still do. ret_generation: may be NULL.
  */
 int updates_set_policy(const char *name, const struct update *update, uint64_t *ret_generation,
+                       struct sandbox_error *e);
+
+/*
+ * The document in force in the running sandbox of that name, appended to ret, and its generation.
+ * 0; or as above.
+ */
+int updates_get_policy(const char *name, struct buf *ret, uint64_t *ret_generation,
                        struct sandbox_error *e);
 
 /*

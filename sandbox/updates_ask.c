@@ -106,12 +106,16 @@ static int send_update(int socket, const struct update *u)
         memcpy(p.phase, u->phase, strlen(u->phase));
     if (!u->json)
         return updates_send(socket, &p, -1);
+    if (u->has_file) {
+        p.document_size = u->size;
+        return updates_send(socket, &p, u->file);
+    }
     _cleanup_close_ int fd = memory_file_new("glovebox-policy", u->json, u->size);
     return fd < 0 ? -errno : updates_send(socket, &p, fd);
 }
 
-/* 0 and *ret; or negative errno. */
-static int wait_answer(int socket, int64_t deadline_ms, struct update_message *ret)
+/* 0, *ret and what came with it, or -1; or negative errno. */
+static int wait_answer(int socket, int64_t deadline_ms, struct update_message *ret, int *ret_fd)
 {
     struct pollfd p = {.fd = socket, .events = POLLIN};
     int n, left;
@@ -121,12 +125,15 @@ static int wait_answer(int socket, int64_t deadline_ms, struct update_message *r
     } while (n < 0 && errno == EINTR && left > 0);
     if (n <= 0)
         return n == 0 || errno == EINTR ? -ETIMEDOUT : -errno;
-    ssize_t size = recv(socket, ret, sizeof(*ret), MSG_DONTWAIT | MSG_TRUNC);
+    int received = -1;
+    ssize_t size = socket_file_receive(socket, ret, sizeof(*ret), &received);
+    _cleanup_close_ int fd = size < 0 ? -1 : received;
     if (size <= 0)
-        return size < 0 ? -errno : -ECONNRESET;
+        return size < 0 ? (int)size : -ECONNRESET;
     if ((size_t)size > sizeof(*ret) || !update_is_valid(ret, (size_t)size) ||
         ret->packet.type != UPDATE_DONE || ret->packet.error < 0)
         return -EPROTO;
+    *ret_fd = TAKE_FD(fd);
     return 0;
 }
 
@@ -150,9 +157,10 @@ static int explain_silence(const char *name, int error, struct sandbox_error *e)
                              name, strerror(-error));
 }
 
-/* Waits for what becomes of a wish. 0 and *ret; or negative errno with the sentence. */
-static int finish(int socket, const char *name, int sent, int64_t deadline_ms,
-                  struct update_message *ret, struct sandbox_error *e)
+/* Waits for what becomes of a wish. 0, *ret and what came with it; or negative errno with the
+ * sentence. */
+static int finish_with(int socket, const char *name, int sent, int64_t deadline_ms,
+                       struct update_message *ret, int *ret_fd, struct sandbox_error *e)
 {
     char words[1024];
     if (sent == -EPIPE || sent == -ECONNRESET)
@@ -160,13 +168,20 @@ static int finish(int socket, const char *name, int sent, int64_t deadline_ms,
     if (sent < 0)
         return sandbox_error_set(e, sent, "%s: its glovebox run could not be told: %s; try again",
                                  name, strerror(-sent));
-    int r = wait_answer(socket, deadline_ms, ret);
+    int r = wait_answer(socket, deadline_ms, ret, ret_fd);
     if (r < 0)
         return explain_silence(name, r, e);
     if (ret->packet.error == 0)
         return 0;
     text_line(ret->text, ret->packet.text_size, words, sizeof(words));
     return sandbox_error_set(e, -ret->packet.error, "%s", words);
+}
+
+static int finish(int socket, const char *name, int sent, int64_t deadline_ms,
+                  struct update_message *ret, struct sandbox_error *e)
+{
+    _cleanup_close_ int fd = -1;
+    return finish_with(socket, name, sent, deadline_ms, ret, &fd, e);
 }
 
 int updates_set_policy(const char *name, const struct update *update, uint64_t *ret_generation,
@@ -184,6 +199,30 @@ int updates_set_policy(const char *name, const struct update *update, uint64_t *
     if (r == 0 && ret_generation)
         *ret_generation = m.packet.generation;
     return r;
+}
+
+int updates_get_policy(const char *name, struct buf *ret, uint64_t *ret_generation,
+                       struct sandbox_error *e)
+{
+    const struct update_packet p = {.version = UPDATE_VERSION, .type = UPDATE_GET};
+    struct update_message m;
+    char piece[16384];
+    ssize_t n = -1;
+    int64_t deadline_ms = now_ms() + ANSWER_MS;
+    _cleanup_close_ int fd = -1;
+    _cleanup_close_ int socket = connect_to(name, deadline_ms, e);
+    if (socket < 0)
+        return socket;
+    int r = finish_with(socket, name, updates_send(socket, &p, -1), deadline_ms, &m, &fd, e);
+    if (r < 0)
+        return r;
+    while (fd >= 0 && (n = pread(fd, piece, sizeof(piece), (off_t)ret->size)) > 0)
+        buf_append(ret, piece, (size_t)n);
+    if (n < 0 || ret->failed)
+        return sandbox_error_set(
+            e, -EPROTO, "%s: its policy can't be read; use the programs of one version", name);
+    *ret_generation = m.packet.generation;
+    return 0;
 }
 
 int updates_set_secret(const char *name, int fd, struct sandbox_error *e)

@@ -290,6 +290,7 @@ struct policy_document {
     struct policy_tls_settings tls;
     const struct policy_secret *secrets;
     size_t secret_count;
+    bool has_secrets;                       /* it says which there are, if none */
     const struct policy_upstream *upstream; /* NULL: none */
     struct policy_limits limits;
     struct policy_log log;

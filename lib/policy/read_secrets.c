@@ -279,6 +279,7 @@ int reader_secrets(struct reader *r, json_t *value, const struct reader_field *f
         d->secret_count++;
     }
     d->secrets = list;
+    d->has_secrets = true;
     return reader_check_secret_uses(r, d);
 }
 

@@ -72,13 +72,58 @@ static bool is_same_use(const struct policy_secret *a, const struct policy_secre
            a->postgres.has_tls == b->postgres.has_tls && are_same_logins(&a->ssh, &b->ssh);
 }
 
-static bool have_same_secrets(const struct policy_document *a, const struct policy_document *b)
+const struct policy_secret *policy_find_secret(const struct policy_document *d, const char *name)
+{
+    for (size_t i = 0; i < d->secret_count; i++)
+        if (!strcmp(d->secrets[i].name, name))
+            return &d->secrets[i];
+    return NULL;
+}
+
+static bool is_same_secret(const struct policy_secret *a, const struct policy_secret *b)
+{
+    return is_same_source(a, b) && is_same_use(a, b);
+}
+
+bool policy_have_same_secrets(const struct policy_document *a, const struct policy_document *b)
 {
     bool is_same = a->secret_count == b->secret_count;
     for (size_t i = 0; is_same && i < a->secret_count; i++)
-        is_same = is_same_source(&a->secrets[i], &b->secrets[i]) &&
-                  is_same_use(&a->secrets[i], &b->secrets[i]);
+        is_same = is_same_secret(&a->secrets[i], &b->secrets[i]);
     return is_same;
+}
+
+/* The n-th of those that log in by SSH; NULL: there are not so many. */
+static const struct policy_secret *find_ssh(const struct policy_document *d, size_t n)
+{
+    for (size_t i = 0; i < d->secret_count; i++)
+        if (d->secrets[i].use == POLICY_SECRET_SSH && n-- == 0)
+            return &d->secrets[i];
+    return NULL;
+}
+
+/* The agent, and the file of the keys of their hosts, are those of the start. */
+static bool have_same_keys(const struct policy_document *a, const struct policy_document *b)
+{
+    for (size_t n = 0;; n++) {
+        const struct policy_secret *x = find_ssh(a, n), *y = find_ssh(b, n);
+        if (!x || !y)
+            return x == y;
+        if (!is_same_secret(x, y))
+            return false;
+    }
+}
+
+static bool have_like_secrets(const struct policy_document *a, const struct policy_document *b)
+{
+    if (a->secret_count > 0 && !b->has_secrets)
+        return false;
+    for (size_t i = 0; i < b->secret_count; i++) {
+        const struct policy_secret *before = policy_find_secret(a, b->secrets[i].name);
+        if (before && !is_same_secret(before, &b->secrets[i]))
+            return false;
+    }
+    return have_same_keys(a, b);
 }
 
 static bool have_same_resolvers(const struct policy_document *a, const struct policy_document *b)
@@ -128,7 +173,7 @@ const char *policy_find_lasting_change(const struct policy_document *a,
     } rows[] = {
         {"/dns/resolvers", have_same_resolvers},  {"/tls/extra_ca_pem", have_same_roots},
         {"/tls/install_ca", have_same_authority}, {"/upstream", have_same_proxy},
-        {"/secrets", have_same_secrets},
+        {"/secrets", have_like_secrets},
     };
     for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
         if (!rows[i].is_same(a, b))

@@ -161,6 +161,21 @@ int secret_file_parse_one(const void *data, size_t size, const struct secrets *o
     return r;
 }
 
+int secret_file_parse_more(const void *data, size_t size, const struct policy_document *document,
+                           const struct secrets *old, struct secrets **ret, struct secret_error *e)
+{
+    struct secret_value values[POLICY_SECRETS_MAX];
+    size_t count = 0;
+    _cleanup_free_ struct entry *entries = calloc(POLICY_SECRETS_MAX, sizeof(*entries));
+    if (!entries)
+        return fail(e, -ENOMEM);
+    int r = size > 0 ? parse(data, size, POLICY_SECRETS_MAX, entries, values, &count, e) : 0;
+    if (r == 0)
+        r = secrets_follow(old, document, values, count, ret, e);
+    e->name = NULL; /* it was of the entries */
+    return r;
+}
+
 static int read_whole(int fd, char *to, size_t size)
 {
     for (size_t done = 0; done < size;) {

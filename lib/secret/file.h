@@ -32,6 +32,13 @@ int secret_file_parse(const void *data, size_t size, const struct policy_documen
 int secret_file_parse_one(const void *data, size_t size, const struct secrets *old,
                           struct secrets **ret, struct secret_error *e);
 
+/*
+ * Reads a file of those that old has not, NULL and 0 bytes: there are none. As secrets_follow();
+ * -EINVAL also for what is no such file.
+ */
+int secret_file_parse_more(const void *data, size_t size, const struct policy_document *document,
+                           const struct secrets *old, struct secrets **ret, struct secret_error *e);
+
 /* Reads the sealed memory file fd, which stays open. As secret_file_parse(); -errno. */
 int secret_file_read(int fd, const struct policy_document *document, struct secrets **ret,
                      struct secret_error *e);

@@ -310,16 +310,21 @@ const char *secrets_value(const struct secrets *s, size_t i, size_t *ret_size)
     return s->values[SECRET_RAW][i].data;
 }
 
+static struct secret_value value_at(const struct secrets *s, size_t i)
+{
+    const struct finder_bytes *value = &s->values[SECRET_RAW][i];
+    return (struct secret_value){s->document->secrets[i].name, s->placeholders[i], value->data,
+                                 value->size};
+}
+
 int secrets_renew(const struct secrets *old, const struct secret_value *v, struct secrets **ret,
                   struct secret_error *e)
 {
     struct secret_value values[POLICY_SECRETS_MAX];
     bool is_known = false;
     for (size_t i = 0; i < old->count; i++) {
-        const struct finder_bytes *value = &old->values[SECRET_RAW][i];
-        const char *name = old->document->secrets[i].name;
-        values[i] = (struct secret_value){name, old->placeholders[i], value->data, value->size};
-        if (strcmp(name, v->name) != 0)
+        values[i] = value_at(old, i);
+        if (strcmp(values[i].name, v->name) != 0)
             continue;
         values[i].value = v->value;
         values[i].size = v->size;
@@ -327,7 +332,90 @@ int secrets_renew(const struct secrets *old, const struct secret_value *v, struc
     }
     if (is_known)
         return secrets_new(old->document, values, old->count, ret, e);
-    *e = (struct secret_error){.text = "secret: the sandbox has none of that name; it has those "
-                                       "that it was started with"};
+    *e = (struct secret_error){.text = "secret: the sandbox has none of that name; add it with "
+                                       "NAME=SOURCE@HOST, or with glovebox policy set"};
     return -ENOENT;
+}
+
+/* The place of the one of that name; -1. */
+static int find_name(const struct secrets *s, const char *name)
+{
+    for (size_t i = 0; s && i < s->count; i++)
+        if (!strcmp(s->document->secrets[i].name, name))
+            return (int)i;
+    return -1;
+}
+
+/* 0 and *ret; or what refuse() returns. */
+static int choose_value(const struct secrets *old, const char *name,
+                        const struct secret_value *fresh, size_t fresh_count,
+                        struct secret_value *ret, struct secret_error *e)
+{
+    const struct secret_value *found = NULL;
+    int i = find_name(old, name);
+    for (size_t k = 0; k < fresh_count; k++) {
+        if (strcmp(fresh[k].name, name) != 0)
+            continue;
+        if (found || i >= 0)
+            return refuse(e, name, "there are two values for it; give one");
+        found = &fresh[k];
+    }
+    if (!found && i < 0)
+        return refuse(e, name,
+                      "it is new, and no value came with it; use glovebox policy set, which reads "
+                      "its source");
+    *ret = found ? *found : value_at(old, (size_t)i);
+    return 0;
+}
+
+int secrets_follow(const struct secrets *old, const struct policy_document *document,
+                   const struct secret_value *fresh, size_t fresh_count, struct secrets **ret,
+                   struct secret_error *e)
+{
+    struct secret_value values[POLICY_SECRETS_MAX];
+    size_t count = document->secret_count, kept = 0;
+    for (size_t i = 0; i < count; i++) {
+        const char *name = document->secrets[i].name;
+        int r = choose_value(old, name, fresh, fresh_count, &values[i], e);
+        if (r < 0)
+            return r;
+        kept += find_name(old, name) >= 0;
+    }
+    if (fresh_count != count - kept)
+        return refuse(e, fresh[0].name, "a value came that is of no new secret; give the new ones");
+    if (count > 0)
+        return secrets_new(document, values, count, ret, e);
+    *ret = NULL;
+    return 0;
+}
+
+static bool is_searched(const struct secrets *s, size_t i)
+{
+    return s->document->secrets[i].scrub != POLICY_SCRUB_OFF;
+}
+
+bool secrets_cover(const struct secrets *outer, const struct secrets *inner)
+{
+    for (size_t i = 0; inner && i < inner->count; i++) {
+        bool is_covered = !is_searched(inner, i);
+        const struct secret_value v = value_at(inner, i);
+        for (size_t k = 0; outer && k < outer->count && !is_covered; k++) {
+            const struct secret_value o = value_at(outer, k);
+            is_covered = is_searched(outer, k) && o.size == v.size &&
+                         !memcmp(o.value, v.value, v.size) && !strcmp(o.placeholder, v.placeholder);
+        }
+        if (!is_covered)
+            return false;
+    }
+    return true;
+}
+
+const struct policy_document *secrets_document(const struct secrets *s)
+{
+    return s->document;
+}
+
+const char *secrets_placeholder(const struct secrets *s, size_t i)
+{
+    return s->placeholders[i];
 }

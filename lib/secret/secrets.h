@@ -69,6 +69,28 @@ int secrets_new(const struct policy_document *document, const struct secret_valu
 int secrets_renew(const struct secrets *old, const struct secret_value *v, struct secrets **ret,
                   struct secret_error *e);
 
+/*
+ * For another document, which is borrowed likewise: what old has of it stays, value and
+ * placeholder, and fresh has the rest, in any order; all of fresh is used. old may be NULL: it has
+ * none. 0 and *ret, NULL when document has no secrets; -EINVAL and e, also for one without a value;
+ * -ENOMEM and e. old stays.
+ */
+int secrets_follow(const struct secrets *old, const struct policy_document *document,
+                   const struct secret_value *fresh, size_t fresh_count, struct secrets **ret,
+                   struct secret_error *e);
+
+/*
+ * Whether all that is looked for in answers of inner is looked for, and replaced, by outer too.
+ * Both may be NULL.
+ */
+bool secrets_cover(const struct secrets *outer, const struct secrets *inner);
+
+/* What it was made for. */
+const struct policy_document *secrets_document(const struct secrets *s);
+
+/* Of the i-th of it; borrowed. */
+const char *secrets_placeholder(const struct secrets *s, size_t i);
+
 struct secrets *secrets_get(struct secrets *s);
 
 /* The last reference wipes the values. s may be NULL. */

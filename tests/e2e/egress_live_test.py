@@ -22,8 +22,8 @@ from egress_test import PROLOGUE, Egress, cidr, domain  # noqa: E402
 from internet import BIG, CLONE_NEWNS, EVIL, GOOD, MS_PRIVATE, MS_REC, OTHER, check, libc  # noqa: E402
 
 LIMIT = 120
-UPDATE = struct.Struct("<IIQQiI40s")
-SET, DONE = 1, 2
+UPDATE = struct.Struct("<IIQQiI40sQ")
+SET, DONE, SECRET, GET = 1, 2, 4, 6
 
 
 def have_own_registry():
@@ -483,13 +483,11 @@ class Update(Live):
         self.assertEqual(flows, sorted(flows))
 
 
-class Abuse(Live):
-    """Of the socket by which a policy comes."""
-
-    def setUp(self):
-        super().setUp()
-        self.say = self.open("--allow", "api.good.test")
+class Socket(Live):
+    """The one by which a policy comes."""
+    def open(self, *options):
         self.socket = os.path.join(Own.folder_of_registry(), "sandboxes", "." + self.name)
+        return super().open(*options)
 
     def connect(self):
         s = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
@@ -499,8 +497,8 @@ class Abuse(Live):
         return s
 
     @staticmethod
-    def packet(kind=SET, version=3, number=0, generation=0, error=0, size=0, phase=b""):
-        return UPDATE.pack(version, kind, number, generation, error, size, phase)
+    def packet(kind=SET, version=4, number=0, generation=0, error=0, size=0, phase=b"", document_size=0):
+        return UPDATE.pack(version, kind, number, generation, error, size, phase, document_size)
 
     @staticmethod
     def memory(text, seals=0x2 | 0x4 | 0x8):
@@ -517,6 +515,12 @@ class Abuse(Live):
     def answer(self, s):
         data = s.recv(9000)
         return UPDATE.unpack(data[:UPDATE.size]) if data else None
+
+
+class Abuse(Socket):
+    def setUp(self):
+        super().setUp()
+        self.say = self.open("--allow", "api.good.test")
 
     def assert_passed_on(self):
         """Once the second of these is answered, what came before the first has been read."""
@@ -580,7 +584,9 @@ class Abuse(Live):
     def test_garbage(self):
         good = self.document().encode()
         cases = [(b"x",), (b"x" * 5000,), (self.packet(),), (self.packet(version=1), good), (self.packet(DONE), good),
-                 (self.packet(kind=3), good), (self.packet(size=5) + b"12345", good), (self.packet() + b"x", good),
+                 (self.packet(kind=3), good), (self.packet(GET), good), (self.packet(document_size=10), good),
+                 (self.packet(document_size=len(good) + 1), good), (self.packet(SECRET, document_size=1), good),
+                 (self.packet(size=5) + b"12345", good), (self.packet() + b"x", good),
                  (self.packet(phase=b"x" * 40), good), (self.packet(phase=b"none"), good), (self.packet(phase=b"none"),)]
         for data, *text in cases:
             with self.subTest(data[:40]):

@@ -149,6 +149,44 @@ TEST(words_that_become_none)
     EXPECT_TRUE(!of_word("K=ssh:file:k@git.test", NULL, &e));
 }
 
+#define OF(name, more) \
+    "'" name "':{'source':{'env':'" name "'},'allow':{'hosts':['a.test']}" more "}"
+#define WITH(secrets) "{'version':1,'secrets':{" secrets "}}"
+#define SSH_OF(name) \
+    "'" name "':{'source':{'file':'/k'},'allow':{'hosts':['git.test']},'ssh':{" KEYS "}}"
+
+TEST(secrets_may_come_and_go_but_for_those_of_ssh)
+{
+    static const struct {
+        const char *before, *after;
+        bool is_other;
+    } rows[] = {
+        {"{'version':1}", "{'version':1}", false},
+        {"{'version':1}", WITH(OF("A", "")), false},
+        {WITH(OF("A", "")), WITH(OF("A", "") "," OF("B", "")), false},
+        {WITH(OF("A", "") "," OF("B", "")), WITH(OF("B", "") "," OF("A", "")), false},
+        {WITH(OF("A", "")), WITH(""), false},
+        {WITH(OF("A", "")), WITH(OF("B", "")), false},
+        {WITH(OF("A", "")), "{'version':1}", true},
+        {WITH(OF("A", "")), WITH(OF("A", ",'scrub':'off'")), true},
+        {WITH(OF("A", "")), WITH(OF("A", ",'env':['A']")), true},
+        {WITH(OF("A", "")), WITH(OF("A", "") "," SSH_OF("B")), true},
+        {WITH(SSH_OF("B")), WITH(OF("A", "") "," SSH_OF("B")), false},
+        {WITH(SSH_OF("B")), WITH(OF("A", "")), true},
+        {WITH(SSH_OF("B")), WITH(SSH_OF("B") "," SSH_OF("C")), true},
+    };
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+        struct policy *a = policy_of(rows[i].before), *b = policy_of(rows[i].after);
+        const char *place =
+            policy_find_lasting_change(policy_get_document(a), policy_get_document(b));
+        EXPECT_EQ(place != NULL, rows[i].is_other);
+        if (place)
+            EXPECT_STR(place, "/secrets");
+        policy_free(a);
+        policy_free(b);
+    }
+}
+
 TEST(another_key_for_ssh_is_another_policy)
 {
     static const char *const documents[] = {

@@ -166,6 +166,7 @@ static void renew(struct scrubber *s, const char *value)
     ASSERT_GE(fd, 0);
     ASSERT_EQ(scrubber_renew(s, fd, &error), 0);
     close(fd);
+    scrubber_settle(s, true);
 }
 
 /* Each value in two pieces, with the renewal of another one between them. */
@@ -196,6 +197,197 @@ TEST(a_new_value_is_found_and_the_old_one_still)
     size_t size = 1;
     EXPECT_LT(scrubber_renew(s, -1, &error), 0);
     EXPECT_STR(scrubber_replace(s, "x", &size), "x");
+    free_scrubber(s);
+}
+
+#define SECRETS_MAX 8
+
+/* A document with those first of N0 to N7, and those of which is_there has a bit of. */
+static void make_document(unsigned is_there, struct buf *ret)
+{
+    const char *comma = "";
+    buf_reset(ret);
+    buf_printf(ret, "{\"version\":1,\"secrets\":{");
+    for (unsigned i = 0; i < SECRETS_MAX; i++) {
+        if (!(is_there & 1u << i))
+            continue;
+        buf_printf(ret,
+                   "%s\"N%u\":{\"source\":{\"env\":\"N%u\"},\"allow\":{\"hosts\":[\"a.test\"]}}",
+                   comma, i, i);
+        comma = ",";
+    }
+    buf_printf(ret, "}}");
+}
+
+static const char *value_of(unsigned i)
+{
+    static char text[32];
+    snprintf(text, sizeof(text), "%u-value-of-this-one-%u", i, i);
+    return text;
+}
+
+/* Asks for a document, with the values of those of which is_new has a bit. */
+static int change(struct scrubber *s, unsigned is_there, unsigned is_new)
+{
+    struct buf document = BUF_INIT(1 << 16);
+    struct secret_value values[SECRETS_MAX];
+    char names[SECRETS_MAX][8], placeholders[SECRETS_MAX][32], texts[SECRETS_MAX][32];
+    char file[4096];
+    size_t count = 0;
+    make_document(is_there, &document);
+    for (unsigned i = 0; i < SECRETS_MAX; i++) {
+        if (!(is_new & 1u << i))
+            continue;
+        snprintf(names[i], sizeof(names[i]), "N%u", i);
+        snprintf(placeholders[i], sizeof(placeholders[i]), "placeholder-%u", i);
+        snprintf(texts[i], sizeof(texts[i]), "%s", value_of(i));
+        values[count++] =
+            (struct secret_value){names[i], placeholders[i], texts[i], strlen(texts[i])};
+    }
+    size_t size = count ? secret_file_size(values, count) : 0;
+    ASSERT_TRUE(size <= sizeof(file));
+    if (count)
+        secret_file_write(values, count, file);
+    int r = scrubber_change(s, document.data, document.size, file, size, &error);
+    buf_done(&document);
+    return r;
+}
+
+static struct scrubber *new_idle(void)
+{
+    struct scrubber *s = NULL;
+    spec.policy = strdup("{\"version\":1}");
+    ASSERT_EQ(sandbox_secrets_load(&spec, &error), 0);
+    ASSERT_EQ(scrubber_new(&spec, &s, &error), 0);
+    ASSERT_TRUE(s && scrubber_is_idle(s) && scrubber_is_idle(NULL));
+    return s;
+}
+
+static bool is_found(struct scrubber *s, unsigned i)
+{
+    char text[32];
+    size_t size = (size_t)snprintf(text, sizeof(text), "%s", value_of(i));
+    size_t before = size;
+    const char *said = scrubber_replace(s, text, &size);
+    return size != before || memcmp(said, text, size) != 0;
+}
+
+/* The i-th value on a stream, of which the others know. */
+static bool is_found_on(struct scrub_stream *stream, unsigned i)
+{
+    struct buf out = BUF_INIT(1 << 16);
+    const char *value = value_of(i);
+    size_t half = strlen(value) / 2;
+    ASSERT_EQ(scrub_stream_take(stream, value, half, &out), 0);
+    ASSERT_EQ(scrub_stream_take(stream, value + half, strlen(value) - half, &out), 0);
+    ASSERT_EQ(scrub_stream_take(stream, "||||||||||||||||||||||||||||||||||||||||", 40, &out), 0);
+    bool is_found = !memmem(out.data, out.size, value_of(i), strlen(value_of(i)));
+    buf_done(&out);
+    return is_found;
+}
+
+TEST(secrets_come_one_by_one_and_all_are_found)
+{
+    struct scrubber *s = new_idle();
+    struct scrub_stream stream;
+    scrub_stream_begin(&stream, s, false);
+    for (unsigned i = 0; i < SECRETS_MAX; i++) {
+        EXPECT_TRUE(!is_found(s, i) && !is_found_on(&stream, i));
+        ASSERT_EQ(change(s, (2u << i) - 1, 1u << i), 1);
+        EXPECT_TRUE(is_found(s, i) && is_found_on(&stream, i));
+        scrubber_settle(s, true);
+        EXPECT_TRUE(!scrubber_is_idle(s));
+        for (unsigned k = 0; k <= i; k++)
+            EXPECT_TRUE(is_found(s, k) && is_found_on(&stream, k));
+    }
+    scrub_stream_done(&stream);
+    free_scrubber(s);
+}
+
+/* What it says of the old ones may already be known of the new ones: the beginning of a value. */
+TEST(a_value_that_comes_while_it_is_said)
+{
+    struct scrubber *s = new_idle();
+    struct scrub_stream stream;
+    struct buf out = BUF_INIT(1 << 16);
+    scrub_stream_begin(&stream, s, false);
+    ASSERT_EQ(change(s, 1, 1), 1);
+    scrubber_settle(s, true);
+    for (unsigned i = 1; i < SECRETS_MAX; i++) {
+        ASSERT_EQ(scrub_stream_take(&stream, value_of(0), 8, &out), 0);
+        ASSERT_EQ(change(s, (2u << i) - 1, 1u << i), 1);
+        scrubber_settle(s, true);
+        ASSERT_EQ(scrub_stream_take(&stream, value_of(0) + 8, strlen(value_of(0)) - 8, &out), 0);
+    }
+    ASSERT_EQ(scrub_stream_end(&stream, &out), 0);
+    EXPECT_TRUE(!memmem(out.data, out.size, value_of(0), strlen(value_of(0))));
+    EXPECT_EQ(out.size, (SECRETS_MAX - 1) * strlen("placeholder-0"));
+    scrub_stream_done(&stream);
+    buf_done(&out);
+    free_scrubber(s);
+}
+
+TEST(what_is_refused_is_forgotten)
+{
+    struct scrubber *s = new_idle();
+    struct scrub_stream stream;
+    scrub_stream_begin(&stream, s, false);
+    ASSERT_EQ(change(s, 1, 1), 1);
+    scrubber_settle(s, true);
+    for (int turn = 0; turn < 2 * SCRUB_STAGES_MAX; turn++) {
+        ASSERT_EQ(change(s, 3, 2), 1);
+        EXPECT_TRUE(is_found(s, 1) && is_found_on(&stream, 1));
+        EXPECT_TRUE(scrubber_secrets(s, true) != scrubber_secrets(s, false));
+        scrubber_settle(s, false);
+        EXPECT_TRUE(scrubber_secrets(s, true) == NULL);
+        EXPECT_TRUE(!is_found(s, 1) && is_found(s, 0) && is_found_on(&stream, 0));
+    }
+    ASSERT_EQ(change(s, 3, 2), 1);
+    scrubber_settle(s, true);
+    EXPECT_TRUE(is_found(s, 1) && is_found_on(&stream, 1) && is_found(s, 0));
+    scrub_stream_done(&stream);
+    free_scrubber(s);
+}
+
+TEST(what_is_taken_away_is_found_still)
+{
+    struct scrubber *s = new_idle();
+    struct scrub_stream stream;
+    scrub_stream_begin(&stream, s, false);
+    ASSERT_EQ(change(s, 3, 3), 1);
+    scrubber_settle(s, true);
+    ASSERT_EQ(change(s, 2, 0), 1);
+    scrubber_settle(s, true);
+    for (unsigned i = 2; i < SECRETS_MAX; i++) {
+        ASSERT_EQ(change(s, (2u << i) - 2, 1u << i), 1);
+        scrubber_settle(s, true);
+        EXPECT_TRUE(is_found(s, 0) && is_found_on(&stream, 0));
+    }
+    ASSERT_EQ(change(s, 0, 0), 1);
+    scrubber_settle(s, true);
+    EXPECT_TRUE(scrubber_secrets(s, false) == NULL);
+    for (unsigned i = 0; i < SECRETS_MAX; i++)
+        EXPECT_TRUE(is_found(s, i) && is_found_on(&stream, i));
+    scrub_stream_done(&stream);
+    free_scrubber(s);
+}
+
+TEST(changes_that_can_not_be)
+{
+    struct scrubber *s = new_idle();
+    EXPECT_EQ(change(s, 0, 0), 0);
+    EXPECT_EQ(change(s, 1, 0), -EINVAL); /* without a value */
+    EXPECT_EQ(change(s, 1, 3), -EINVAL); /* with one more */
+    EXPECT_EQ(scrubber_change(s, "{", 1, NULL, 0, &error), -EINVAL);
+    EXPECT_TRUE(scrubber_is_idle(s));
+    ASSERT_EQ(change(s, 1, 1), 1);
+    scrubber_settle(s, true);
+    EXPECT_EQ(change(s, 1, 0), 0);
+    EXPECT_EQ(change(s, 3, 3), -EINVAL); /* with one that it has */
+    EXPECT_EQ(change(s, 3, 0), -EINVAL);
+    scrubber_settle(s, true); /* there is nothing to settle */
+    EXPECT_TRUE(is_found(s, 0) && !is_found(s, 1));
+    scrubber_settle(NULL, true);
     free_scrubber(s);
 }
 

@@ -30,10 +30,12 @@ void files_activity_end(struct files_client *c)
     timer_disarm(&c->timer);
 }
 
+/* Whoever let him in may have a duplicate of his socket: closing alone would be no end. */
 static void drop(struct files_client *c)
 {
     files_activity_end(c);
     host_watch_remove(&c->watch);
+    shutdown(c->watch.fd.n, SHUT_RDWR);
     hostfd_close(&c->watch.fd);
     hostfd_close(&c->memory);
     list_remove(&c->link);
@@ -238,6 +240,7 @@ void files_admit(struct hostfd socket, struct hostfd memory)
     shutdown(socket.n, SHUT_RD);
     while (recv(socket.n, files_reply.bytes, sizeof(files_reply.bytes), MSG_DONTWAIT) > 0)
         ;
+    shutdown(socket.n, SHUT_RDWR);
     hostfd_close(&socket);
     hostfd_close(&memory);
 }
