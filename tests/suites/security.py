@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """tests/security: hostile guests, against the sanitized kernel (GLOVEBOX); what the sanitized server leaks; that reports of sanitizers are
-heard; those end-to-end tests in which strangers speak to the server, with sanitizers too; and the jail around a kernel that an attacker has
+heard; the library and what serves strangers, by their end-to-end tests; and the jail around a kernel that an attacker has
 taken over, in the build without sanitizers, which make it wide."""
 import os
 import subprocess
@@ -13,7 +13,7 @@ sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.join(ROOT, "tests/e2e"))
 from reports import Reports  # noqa: E402
 
-E2E = ("server_files", "server_protocol", "server_wire")
+E2E = ("library", "server_events", "server_files", "server_log", "server_programs", "server_protocol", "server_wire")
 PLAIN = os.environ.get("PLAIN_BUILD", "build")
 
 
