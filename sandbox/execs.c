@@ -432,9 +432,12 @@ void execs_take(struct execs *x, const struct control_packet *p, const char *tex
         exec_note_failed(program, p->status, text, p->text_size);
     } else if (p->type == CONTROL_EXEC_ENDED && program->state == EXEC_RUNNING) {
         uint32_t reason = p->reason & CONTROL_REASON_MASK;
-        /* The kernel may live just long enough to see what the end of the sandbox did to it. */
-        if (x->is_ending && p->status == SIGKILL && reason == CONTROL_BY_ITSELF)
-            reason |= EXEC_WITH_SANDBOX;
+        /* The kernel may live just long enough to see what the end of the sandbox did to it, or
+         * what the starter did, who kills programs where the kernel is late. */
+        bool is_ours = reason == CONTROL_BY_ITSELF ||
+                       (reason == CONTROL_BY_HOST && !program->ran_out_of_memory);
+        if (x->is_ending && p->status == SIGKILL && is_ours)
+            reason = CONTROL_BY_ITSELF | EXEC_WITH_SANDBOX;
         exec_note_ended(program, p->status, reason);
     }
 }

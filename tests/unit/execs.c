@@ -92,6 +92,11 @@ TEST(who_is_killed_while_the_sandbox_ends_is_so_with_it)
 {
     EXPECT_EQ(reason_of(SIGKILL, CONTROL_BY_ITSELF, execs_expect_end),
               CONTROL_BY_ITSELF | EXEC_WITH_SANDBOX);
+    /* By the starter, where the kernel was late. */
+    EXPECT_EQ(reason_of(SIGKILL, CONTROL_BY_HOST, execs_expect_end),
+              CONTROL_BY_ITSELF | EXEC_WITH_SANDBOX);
+    EXPECT_EQ(reason_of(SIGKILL, CONTROL_BY_HOST, NULL), CONTROL_BY_HOST);
+    EXPECT_EQ(reason_of(SIGKILL, CONTROL_BY_MEMORY, execs_expect_end), CONTROL_BY_MEMORY);
     /* In the grace: the sandbox lives on for a while. */
     EXPECT_EQ(reason_of(SIGKILL, CONTROL_BY_ITSELF, execs_refuse), CONTROL_BY_ITSELF);
     EXPECT_EQ(reason_of(SIGKILL, CONTROL_BY_ITSELF, NULL), CONTROL_BY_ITSELF);
