@@ -26,15 +26,16 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 
-#define ROUNDS_MAX   32 /* of the main loop after one call */
-#define FIRST_PID    2
-#define HOST_PID     1000 /* what is added to a pid on the host */
-#define NAMES_MAX    256
-#define NAME_BYTES   65536
-#define RANDOM_START 0x9e3779b97f4a7c15ULL
-#define ERRNO_MAX    4095
-#define HANDLED_MAX  8         /* signals after one call */
-#define FILE_MAX     (1 << 26) /* bytes, of the host's files */
+#define ROUNDS_MAX    32 /* of the main loop after one call */
+#define FIRST_PID     2
+#define HOST_PID      1000 /* what is added to a pid on the host */
+#define COLLECT_TRIES 5000
+#define NAMES_MAX     256
+#define NAME_BYTES    65536
+#define RANDOM_START  0x9e3779b97f4a7c15ULL
+#define ERRNO_MAX     4095
+#define HANDLED_MAX   8         /* signals after one call */
+#define FILE_MAX      (1 << 26) /* bytes, of the host's files */
 
 /* What the stub says of itself, and where a task that isn't in it runs. */
 #define STUB_START    0x7000
@@ -771,6 +772,22 @@ static void clear(const char *name)
     free(n);
 }
 
+/*
+ * Sockets in each other's queues, which a timer of the kernel looks for. Right behind another
+ * collection there is none, and a long one is followed by a long pause.
+ */
+static void collect_rights(void)
+{
+    const struct timespec moment = {.tv_nsec = NSEC_PER_MSEC};
+    rights_collect();
+    call_run_woken();
+    for (int i = 0; i < COLLECT_TRIES && file_count() > 0; i++) {
+        nanosleep(&moment, NULL);
+        rights_collect();
+        call_run_woken();
+    }
+}
+
 void world_end(void)
 {
     allocations_fail(0, 0);
@@ -779,8 +796,7 @@ void world_end(void)
     clear("/w");
     change("/w", (struct inode_attr){.valid = ATTR_UID | ATTR_GID});
     clear("/m");
-    rights_collect(); /* sockets in each other's queues, which a timer of the kernel looks for */
-    call_run_woken();
+    collect_rights();
     CHECK(thread_total == 1 && process_zombies == 0 && process_ending == 0 && embryo_total == 0);
     CHECK(file_count() == 0);
     CHECK(budget.used_bytes == 0 && budget.used_inodes == budget_inodes);
