@@ -90,6 +90,8 @@ static long sendfile_once(struct call *c, struct sendfile *s)
     ssize_t n = copy_some(c, s->in, &s->pos, s->out, &out_pos, size, &reading);
     if (n == -EAGAIN && !reading && !(s->out->flags & O_NONBLOCK))
         return args_park_pair(c, s->in, s->out, s->out, EPOLLOUT);
+    if (n == READ_GOES_ON)
+        return args_yield_pair(c, s->in, s->out);
     if (n <= 0)
         return c->progress > 0 ? (long)c->progress : n;
     if (!s->out->ops->stream)

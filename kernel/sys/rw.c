@@ -223,7 +223,7 @@ ssize_t rw_read_some(struct call *c, struct file *f, void *data, size_t size, of
 {
     struct uio u;
     uio_init_kernel(&u, data, size);
-    ssize_t n = io_count_fetch(c, f, &u, pos, 0);
+    ssize_t n = io_count_fetch(c, f, &u, pos, READ_IN_PARTS);
     if (n > 0)
         notify_file(f, IN_ACCESS);
     return n;
@@ -325,10 +325,15 @@ static long transfer_single(struct call *c, off_t at, const struct direction *d)
 static long run_apart(struct call *c, const struct transfer *whole, const struct direction *d)
 {
     long total = 0;
+    /* Their operations can't be told of any. */
+    if (whole->flags & ~RWF_HIPRI)
+        return -EOPNOTSUPP;
     for (size_t i = 0; i < whole->uio.iov_count; i++) {
         struct transfer t = *whole;
         struct iovec *v = &whole->uio.iov[i];
         size_t size = v->iov_len;
+        if (i > 0 && size == 0)
+            continue;
         t.uio.iov = v;
         t.uio.iov_count = 1;
         t.uio.left = size;

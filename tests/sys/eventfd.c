@@ -190,3 +190,16 @@ TEST(each_buffer_that_is_written_is_a_value)
     EXPECT_EQ(take(fd), 3);
     EXPECT_EQ(writev(fd, both, 0), 0);
 }
+
+TEST(buffers_without_bytes_and_flags)
+{
+    uint64_t value = 3;
+    struct iovec gap[3] = {{&value, 8}, {NULL, 0}, {&value, 8}};
+    int fd = make(0, EFD_NONBLOCK);
+    EXPECT_EQ(writev(fd, gap, 3), 16);
+    EXPECT_EQ(take(fd), 6);
+    EXPECT_ERRNO(pwritev2(fd, gap, 1, -1, RWF_APPEND), EOPNOTSUPP);
+    EXPECT_ERRNO(pwritev2(fd, gap, 1, -1, RWF_DSYNC), EOPNOTSUPP);
+    EXPECT_EQ(pwritev2(fd, gap, 1, -1, 0), 8);
+    EXPECT_EQ(take(fd), 3);
+}

@@ -133,6 +133,28 @@ TEST(maps_for_many_readers_at_once)
         EXPECT_EQ(found[i], count);
 }
 
+/* Each in a process of its own, as fast as it can: nobody is kept from its end by the others. */
+TEST(readers_beside_each_other_come_to_their_end)
+{
+    static struct reader r;
+    size_t count = 1500;
+    uint64_t first = map_many(count);
+    pid_t readers[READERS];
+    for (int i = 0; i < READERS; i++) {
+        readers[i] = fork();
+        ASSERT_GE(readers[i], 0);
+        if (readers[i] == 0) {
+            r.fd = open("/proc/self/smaps", O_RDONLY);
+            _exit(r.fd < 0 || count_mappings(&r, sizeof(r.data), first) != count);
+        }
+    }
+    for (int i = 0; i < READERS; i++) {
+        int status = -1;
+        ASSERT_EQ(waitpid(readers[i], &status, 0), readers[i]);
+        EXPECT_EQ(status, 0);
+    }
+}
+
 TEST(maps_of_an_ended_process_end)
 {
     char data[4096];

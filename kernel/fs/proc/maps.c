@@ -20,10 +20,12 @@
 #include <sys/sysmacros.h>
 
 #define ROLLUP_MAX_BYTES 16384u
-/* A part of the host's text. It hands out whole records, of which none is larger than the room. */
+/* A part of the host's text. It hands out whole records; one that is larger than the room, with a
+ * path of some 24 KiB, ends the listing with EIO. */
 #define PART_BYTES 32768
 #define ROOM_BYTES 24576
 #define OPEN_MAX   8
+#define REST_NS    NSEC_PER_SEC
 
 /* Linux pads names to this column. */
 #define NAME_COLUMN 73
@@ -142,6 +144,7 @@ static size_t cut_stub(const struct address_space *space, const struct host_map 
 struct maps_state {
     struct hostfd fd;
     struct list open_link; /* open_states, the eldest first */
+    int64_t used_ns;       /* when the last part was read */
     uint64_t next;         /* mappings that begin below have been given */
 };
 
@@ -157,6 +160,22 @@ static void close_state(struct maps_state *s)
     hostfd_close(&s->fd);
     list_remove(&s->open_link);
     open_count--;
+}
+
+/*
+ * One that rests, or else the newest: a listing that goes on begins anew with its file, so of those
+ * that are all in use the elder ones must come to their end.
+ */
+static void close_one(void)
+{
+    int64_t rested_ns = clock_monotonic_ns() - REST_NS;
+    struct maps_state *s;
+    list_for_each(s, &open_states, open_link) if (s->used_ns < rested_ns)
+    {
+        close_state(s);
+        return;
+    }
+    close_state(container_of(open_states.prev, struct maps_state, open_link));
 }
 
 void proc_forget_maps(void *state)
@@ -188,9 +207,9 @@ static int open_state(const struct pseudo_node *n, const char *file, struct maps
     if (r < 0)
         return r;
     if (open_count == OPEN_MAX)
-        close_state(list_first(&open_states, struct maps_state, open_link));
+        close_one();
     while ((r = host->open_proc(name, &s->fd)) == -EMFILE && open_count > 0)
-        close_state(list_first(&open_states, struct maps_state, open_link));
+        close_one();
     if (r < 0)
         return r == -ENOENT ? -ESRCH : r;
     list_append(&open_states, &s->open_link);
@@ -202,6 +221,7 @@ static int open_state(const struct pseudo_node *n, const char *file, struct maps
 static ssize_t read_part(struct maps_state *s)
 {
     size_t size = 0;
+    s->used_ns = clock_monotonic_ns();
     while (size < PART_BYTES) {
         ssize_t n = read(s->fd.n, part + size, ROOM_BYTES);
         if (n < 0)
