@@ -18,6 +18,8 @@ struct secret_options {
     bool help;
 };
 
+#define TRIES 8 /* while others change the policy, too */
+
 static const struct cli_foreign_option foreign[] = {{0}};
 static const struct cli_option secret_options[] = {CLI_HELP(struct secret_options, help), {0}};
 
@@ -115,7 +117,7 @@ static int add(const char *name, const char *text, const struct buf *in_force, u
 }
 
 /* Which of both it is the sandbox's policy says: in a source there may be an '@' too. */
-static int set_secret(const char *name, const char *text, struct sandbox_error *e)
+static int try_secret(const char *name, const char *text, struct sandbox_error *e)
 {
     struct buf in_force = BUF_INIT(POLICY_DOCUMENT_MAX_BYTES + 1);
     struct policy_error wrong;
@@ -133,7 +135,17 @@ static int set_secret(const char *name, const char *text, struct sandbox_error *
         r = sandbox_error_set(e, -EPROTO, "its policy can't be read; use programs of one version");
     policy_free(p);
     buf_done(&in_force);
-    return r < 0 ? sandbox_error_prefix(e, r, "policy: secret %.*s", size, text) : 0;
+    return r;
+}
+
+/* Of several at once each but the first one's view of the policy is an old one. */
+static int set_secret(const char *name, const char *text, struct sandbox_error *e)
+{
+    int r = try_secret(name, text, e);
+    for (int i = 0; r == -ESTALE && i < TRIES; i++)
+        r = try_secret(name, text, e);
+    return r < 0 ? sandbox_error_prefix(e, r, "policy: secret %.*s", (int)strcspn(text, "="), text)
+                 : 0;
 }
 
 int cli_policy_secret(int count, char **words)

@@ -347,8 +347,8 @@ static int renew(int fd, struct secrets **ret, struct secret_error *e)
         r = secret_file_parse_one(data, (size_t)n, gateway.secrets, ret, e);
     if (r == -ENOENT && !gateway.secrets)
         snprintf(e->text, sizeof(e->text),
-                 "the sandbox was started without secrets; start it "
-                 "again with --secret");
+                 "the sandbox has none of that name; to add it, say where it may go: "
+                 "NAME=SOURCE@HOST");
     secret_memory_free(data, SECRET_FILE_BYTES);
     return r;
 }

@@ -253,7 +253,9 @@ static void pass_on(struct updates *u, size_t i, const struct update_packet *ask
     _cleanup_close_ int document = -1;
     struct sandbox_error e;
     int r = 0;
-    if (u->asked_count == UPDATES_ASKED_MAX)
+    if (u->gateway < 0)
+        r = sandbox_error_set(&e, -ECONNRESET, "its gateway has ended; start the sandbox again");
+    else if (u->asked_count == UPDATES_ASKED_MAX)
         r = sandbox_error_set(&e, -EAGAIN, "the gateway has no time for it now; try again");
     else if (p.type == UPDATE_SECRET)
         r = take_value(u, fd, &e);
@@ -345,6 +347,13 @@ static void settle(struct updates *u, const struct update_packet *done)
 static void end_gateway(struct updates *u)
 {
     u->gateway = -1;
+    /* It may have used a value before it could say so: that is searched for, though nobody is told
+     * of a change. */
+    if (u->changing) {
+        u->changing = 0;
+        scrubber_settle(u->scrubber, true);
+        strv_done(&u->next_env);
+    }
     while (u->asked_count > 0)
         settle(u, &(struct update_packet){.number = u->asked[0].number, .error = ECONNRESET});
     while (u->clients[0].fd >= 0)
