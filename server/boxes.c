@@ -254,11 +254,22 @@ static bool may_be_coming(const struct box *b)
 
 static int look_again_soon(struct box *b);
 
+static void note_miss(struct box *b, int error)
+{
+    if (!b->misses)
+        server_say("sandbox %s can't be reached now: %s; it is tried again until it can", b->id,
+                   strerror(error));
+    b->misses++;
+}
+
 static void on_look_again(struct timer *t)
 {
     struct box *b = container_of(t, struct box, timer);
-    if (open_link(b) < 0)
-        look_again_soon(b);
+    int r = open_link(b);
+    if (r == 0)
+        return;
+    note_miss(b, -r);
+    look_again_soon(b);
 }
 
 static int look_again_soon(struct box *b)
@@ -277,10 +288,8 @@ static void on_closed(struct link *l, int error)
         is_over(b, "lost", "its keeper is gone");
         return;
     }
-    if (!is_gone && !b->misses)
-        server_say("sandbox %s can't be reached now: %s; it is tried again until it can", b->id,
-                   strerror(error));
-    b->misses += !is_gone;
+    if (!is_gone)
+        note_miss(b, error);
     /* Not reached for want of memory or descriptors, it may live: it stays what it is, and whose.
      */
     if (look_again_soon(b) == 0)
