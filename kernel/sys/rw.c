@@ -319,12 +319,12 @@ static long transfer_single(struct call *c, off_t at, const struct direction *d)
 }
 
 /*
- * do_loop_readv_writev() of Linux: one buffer after the other, until one is not filled. Only the
- * first waits; Linux's others do too, where there is nothing for them.
+ * do_loop_readv_writev() of Linux: one buffer after the other, each of which waits as a call of its
+ * own would, until one is not filled. What earlier runs of the call have filled were whole buffers.
  */
 static long run_apart(struct call *c, const struct transfer *whole, const struct direction *d)
 {
-    long total = 0;
+    uint64_t total = 0, before = c->progress;
     /* Their operations can't be told of any. */
     if (whole->flags & ~RWF_HIPRI)
         return -EOPNOTSUPP;
@@ -332,21 +332,25 @@ static long run_apart(struct call *c, const struct transfer *whole, const struct
         struct transfer t = *whole;
         struct iovec *v = &whole->uio.iov[i];
         size_t size = v->iov_len;
-        if (i > 0 && size == 0)
+        if (total < before || (i > 0 && size == 0)) {
+            total += size;
             continue;
+        }
         t.uio.iov = v;
         t.uio.iov_count = 1;
         t.uio.left = size;
-        if (i > 0)
-            t.flags |= RWF_NOWAIT;
+        c->progress = 0; /* of this buffer nothing */
         long n = d->run(c, &t);
+        c->progress = total;
+        if (n == CALL_PARKED)
+            return n;
         if (n < 0)
-            return total > 0 ? total : n;
-        total += n;
+            return total > 0 ? (long)total : n;
+        total += (uint64_t)n;
         if ((size_t)n != size)
             break;
     }
-    return total;
+    return (long)total;
 }
 
 /* An array of buffers: readv and all its kin. */

@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <poll.h>
+#include <signal.h>
 #include <sys/eventfd.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -189,6 +190,48 @@ TEST(each_buffer_that_is_written_is_a_value)
     EXPECT_EQ(writev(fd, too_large, 2), 8);
     EXPECT_EQ(take(fd), 3);
     EXPECT_EQ(writev(fd, both, 0), 0);
+}
+
+static void ignore(int sig)
+{
+}
+
+/* A child that writes as much as there is room for, and one more: returns when the first is in. */
+static pid_t fork_writer_of_two(int fd, long expected)
+{
+    uint64_t values[2] = {UINT64_MAX - 1, 1};
+    struct iovec both[2] = {{&values[0], 8}, {&values[1], 8}};
+    struct sigaction action = {.sa_handler = ignore};
+    struct pollfd p = {.fd = fd, .events = POLLIN};
+    pid_t child = fork();
+    if (child == 0) {
+        sigaction(SIGUSR1, &action, NULL);
+        _exit(writev(fd, both, 2) != expected);
+    }
+    EXPECT_EQ(poll(&p, 1, 20000), 1);
+    return child;
+}
+
+TEST(second_buffer_waits_for_room)
+{
+    int status, fd = make(0, 0);
+    struct pollfd p = {.fd = fd, .events = POLLIN};
+    pid_t child = fork_writer_of_two(fd, 16);
+    EXPECT_EQ(take(fd), UINT64_MAX - 1);
+    ASSERT_EQ(poll(&p, 1, 20000), 1);
+    EXPECT_EQ(take(fd), 1);
+    EXPECT_EQ(waitpid(child, &status, 0), child);
+    EXPECT_EQ(status, 0);
+}
+
+TEST(signal_while_the_second_buffer_waits)
+{
+    int status, fd = make(0, 0);
+    pid_t child = fork_writer_of_two(fd, 8);
+    ASSERT_EQ(kill(child, SIGUSR1), 0);
+    EXPECT_EQ(waitpid(child, &status, 0), child);
+    EXPECT_EQ(status, 0);
+    EXPECT_EQ(take(fd), UINT64_MAX - 1);
 }
 
 TEST(buffers_without_bytes_and_flags)

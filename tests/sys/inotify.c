@@ -498,6 +498,24 @@ TEST(each_buffer_takes_whole_events)
     EXPECT_ERRNO(readv(in, full, 3), EAGAIN);
 }
 
+TEST(second_buffer_waits_for_an_event)
+{
+    int status, unread = -1;
+    struct iovec both[2] = {{buffer, 32}, {buffer + 32, 32}};
+    make();
+    ASSERT_EQ(fcntl(in, F_SETFL, 0), 0);
+    watch(".", IN_CREATE);
+    create_file("a");
+    pid_t child = fork();
+    if (child == 0)
+        _exit(readv(in, both, 2) != 64);
+    while (unread != 0)
+        ASSERT_EQ(ioctl(in, FIONREAD, &unread), 0);
+    create_file("b");
+    EXPECT_EQ(waitpid(child, &status, 0), child);
+    EXPECT_EQ(status, 0);
+}
+
 TEST(fionread_and_poll_tell_what_is_there)
 {
     int bytes = -1;
