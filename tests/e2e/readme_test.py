@@ -4,7 +4,8 @@
 
     tests/e2e/readme_test.py [WORD...]     all examples, or those with one of these words in them
 
-One line an example: "ok readme-LINE", or "FAIL readme-LINE" below what was expected and what came.
+One line an example: "ok readme-LINE", or "FAIL readme-LINE" below what was expected and what came. And one
+for ./quickstart, which checks the lines of its tour itself; it builds, so it is run only where all is built.
 
 An example is a "$ COMMAND" line in a ```sh block with the lines that follow it: its output, standard error
 too, where a line of "..." stands for any number of lines. They run in order in one empty folder, since
@@ -58,11 +59,32 @@ def run(command, folder, env):
     return r.stdout.decode("utf-8", "backslashreplace").splitlines()
 
 
+def wanted(words, *texts):
+    return not words or any(w in text for w in words for text in texts)
+
+
+def quickstart(words):
+    """Whether it ended well, or was not to be run."""
+    built = os.path.join(ROOT, "build/cli/glovebox")
+    if not wanted(words, "quickstart") or GLOVEBOX != built or not os.access(os.path.dirname(built), os.W_OK):
+        return True
+    lines = run("./quickstart || echo failed", ROOT, os.environ)
+    # Where no sandbox can be started, it says so once and tries nothing.
+    no_namespaces = run("unshare --user --map-root-user --mount sh -c 'mount --rbind / /mnt && exec chroot /mnt \"$0\"' "
+                        f"{ROOT}/quickstart", ROOT, os.environ)
+    good = (any("All as it should be" in line for line in lines) and
+            "no sandbox starts here" in no_namespaces[-1] and not any("contained" in line for line in no_namespaces))
+    for line in [] if good else lines + no_namespaces:
+        print(f"  {line}")
+    print(f"{'ok' if good else 'FAIL'} quickstart", flush=True)
+    return good
+
+
 def main(words):
     with open(README, encoding="utf-8") as f:
         found = examples(f.read())
     # `glovebox` of the examples is the one under test.
-    failed = False
+    failed = not quickstart(words)
     with tempfile.TemporaryDirectory(prefix="glovebox-readme-") as folder:
         os.chmod(folder, 0o755)
         tools = os.path.join(folder, ".tools")
@@ -70,7 +92,7 @@ def main(words):
         os.symlink(GLOVEBOX, os.path.join(tools, "glovebox"))
         env = {**os.environ, "PATH": f"{tools}:{os.environ['PATH']}", "LC_ALL": "C.UTF-8"}
         for name, command, expected in found:
-            if words and not any(w in name or w in command for w in words):
+            if not wanted(words, name, command):
                 continue
             lines = run(command, folder, env)
             if matches(expected, lines):
