@@ -490,6 +490,7 @@ int glovebox_ports_list(struct glovebox_ports *p, int timeout_ms,
 /*
  * Connects: a stream socket, which does not block and is the caller's to close. timeout_ms: at most
  * a minute, for a program that is slow to accept; -1 is 10 s. -ECONNREFUSED: nothing listens there.
+ * If the sandbox has secrets, what comes is searched for their values (glovebox-port(1)).
  */
 int glovebox_ports_connect(struct glovebox_ports *p, uint16_t port, int timeout_ms,
                            struct glovebox_error *e);

@@ -25,6 +25,7 @@ struct port_asked {
     uint64_t client_number;
     uint32_t type;
     int fd; /* of a published port: to be reset if nothing comes of it; -1 */
+    struct port_searched *searched; /* NULL: it is not */
     struct list link;
 };
 
@@ -104,38 +105,70 @@ static bool answer_error(struct port_client *c, const struct port_question *q, i
     return answer(c, &head, NULL);
 }
 
-/* A question to the kernel, with a descriptor or -1. NULL: it can't be asked now. */
-static struct port_asked *ask(struct ports *p, struct port_client *c,
-                              const struct control_packet *packet, int fd)
+/* Sends a's question to the kernel. fd: a connection for it, or -1. */
+static bool send_question(struct ports *p, struct port_asked *a, struct control_packet *q, int fd)
+{
+    q->value = a->number = next(&p->last_number);
+    q->status = a->client ? a->client->number : 0;
+    return fd >= 0 ? sandbox_send_descriptors(p->sandbox, q, &fd, 1)
+                   : sandbox_send_text(p->sandbox, q, NULL);
+}
+
+/* Likewise, with the end of a pair in the place of *fd, which is taken. 0 or negative errno. */
+static int send_searched(struct ports *p, struct port_asked *a, struct control_packet *q, int *fd)
+{
+    int end;
+    int r = port_search_begin(&p->search, TAKE_FD(*fd), a->client, &a->searched, &q->status, &end);
+    if (r < 0)
+        return r;
+    q->value = a->number = next(&p->last_number);
+    bool is_sent = sandbox_send_descriptors(p->sandbox, q, &end, 1);
+    close(end);
+    if (!is_sent)
+        port_search_answer(a->searched, EAGAIN, !a->client);
+    return is_sent ? 0 : -EAGAIN;
+}
+
+/*
+ * A question to the kernel, with a descriptor or -1, which may be taken. 0; negative errno: it
+ * can't be asked now, -EAGAIN, or not at all.
+ */
+static int ask(struct ports *p, struct port_client *c, const struct control_packet *packet, int *fd,
+               struct port_asked **ret)
 {
     struct control_packet q = *packet;
     struct port_asked *a = calloc(1, sizeof(*a));
+    int r = 0;
     if (!a)
-        return NULL;
-    q.value = a->number = next(&p->last_number);
-    q.status = c ? c->number : 0;
-    bool is_sent = fd >= 0 ? sandbox_send_descriptors(p->sandbox, &q, &fd, 1)
-                           : sandbox_send_text(p->sandbox, &q, NULL);
-    if (!is_sent) {
-        free(a);
-        return NULL;
-    }
+        return -EAGAIN;
     a->client = c;
     a->fd = -1;
+    if (*fd >= 0 && !scrubber_is_idle(p->scrubber))
+        r = send_searched(p, a, &q, fd);
+    else if (!send_question(p, a, &q, *fd))
+        r = -EAGAIN;
+    else if (*fd >= 0)
+        p->has_unsearched = true;
+    if (r < 0) {
+        free(a);
+        return r;
+    }
     if (c)
         c->asked++;
     else
         p->own_asked++;
     list_append(&p->asked, &a->link);
-    return a;
+    *ret = a;
+    return 0;
 }
 
 static bool ask_for(struct ports *p, struct port_client *c, const struct port_question *q,
-                    const struct control_packet *packet, int fd)
+                    const struct control_packet *packet, int *fd)
 {
-    struct port_asked *a = ask(p, c, packet, fd);
-    if (!a)
-        return answer_error(c, q, EAGAIN);
+    struct port_asked *a;
+    int r = ask(p, c, packet, fd, &a);
+    if (r < 0)
+        return answer_error(c, q, -r);
     a->client_number = q->number;
     a->type = q->type;
     return true;
@@ -161,8 +194,9 @@ static bool tell_published(const struct ports *p, struct port_client *c,
 
 /* False: it is none, or its answer is not taken. */
 static bool take_question(struct ports *p, struct port_client *c, const struct port_question *q,
-                          int fd)
+                          int *fd)
 {
+    int none = -1;
     const struct control_packet connect = {
         .type = CONTROL_PORT_CONNECT,
         .reason = q->port,
@@ -173,11 +207,11 @@ static bool take_question(struct ports *p, struct port_client *c, const struct p
         return false;
     switch (q->type) {
     case PORT_CONNECT:
-        if (q->port == 0 || fd < 0)
+        if (q->port == 0 || *fd < 0)
             return answer_error(c, q, q->port == 0 ? EINVAL : EBADF);
         return ask_for(p, c, q, &connect, fd);
     case PORT_LIST:
-        return ask_for(p, c, q, &list, -1);
+        return ask_for(p, c, q, &list, &none);
     case PORT_PUBLISHED:
         return tell_published(p, c, q);
     default:
@@ -208,6 +242,7 @@ static void drop(struct ports *p, struct port_client *c)
     }
     base_closep(&c->source.fd);
     c->source.fd = -1;
+    port_search_cut(&p->search, c);
     try_cut(p, c);
 }
 
@@ -225,7 +260,7 @@ static void on_client(struct ports *p, struct port_source *s)
     _cleanup_close_ int given = n >= 0 ? fd : -1;
     if (n == -EAGAIN)
         return;
-    if (n != sizeof(q) || !take_question(p, c, &q, given) ||
+    if (n != sizeof(q) || !take_question(p, c, &q, &given) ||
         watch(p, s, c->asked < PORT_ASKED_MAX) < 0)
         drop(p, c);
 }
@@ -267,13 +302,14 @@ static void on_publisher(struct ports *p, struct port_source *s)
             set_deaf(p, true);
         return;
     }
-    struct port_asked *a = ask(p, NULL, &connect, fd);
-    if (!a) {
-        port_forward_refuse(fd);
+    struct port_asked *a;
+    if (ask(p, NULL, &connect, &fd, &a) < 0) {
+        if (fd >= 0)
+            port_forward_refuse(fd);
         set_deaf(p, true);
         return;
     }
-    a->fd = fd;
+    a->fd = fd; /* -1: it is searched */
     if (p->own_asked >= PORT_ASKED_MAX)
         for (size_t i = 0; i < p->published; i++)
             watch(p, &p->publishers[i].source, false);
@@ -308,13 +344,74 @@ static struct port_asked *find(struct ports *p, int32_t number, bool is_list)
 
 static void answer_published(struct ports *p, struct port_asked *a, int error)
 {
-    if (error) {
+    if (error && a->fd >= 0) {
         port_forward_refuse(a->fd);
         a->fd = -1;
     }
     forget(p, a);
     if (!p->deaf_until_ns)
         set_deaf(p, false);
+}
+
+/* ---- what nobody looks into ---- */
+
+/* Those of all clients and of the published ports; and a list, since that is answered after them.
+ */
+static void try_clear(struct ports *p)
+{
+    struct control_packet list = {.type = CONTROL_PORT_LIST};
+    const struct port_client *c;
+    if (!p->is_clearing || p->clearing_asked)
+        return;
+    list_for_each(c, &p->clients, link)
+    {
+        if (!sandbox_send(p->sandbox, CONTROL_PORT_CUT, c->number))
+            return;
+    }
+    list.value = next(&p->last_number);
+    if (sandbox_send(p->sandbox, CONTROL_PORT_CUT, 0) && sandbox_send_text(p->sandbox, &list, NULL))
+        p->clearing_asked = list.value;
+}
+
+bool ports_begin_search(struct ports *p)
+{
+    p->is_clearing = p->has_unsearched;
+    try_clear(p);
+    return p->is_clearing;
+}
+
+bool ports_are_searched(const struct ports *p)
+{
+    return !p->is_clearing;
+}
+
+static struct port_asked *find_unsearched(struct ports *p)
+{
+    struct port_asked *a;
+    list_for_each(a, &p->asked, link)
+    {
+        if (a->type != PORT_LIST && !a->searched)
+            return a;
+    }
+    return NULL;
+}
+
+/* The kernel has cut them off, and forgotten those that waited for a place. */
+static void end_clearing(struct ports *p)
+{
+    struct port_asked *a;
+    p->is_clearing = p->has_unsearched = false;
+    while ((a = find_unsearched(p))) {
+        const struct port_question q = {.type = a->type, .number = a->client_number};
+        struct port_client *c = a->client;
+        if (!c) {
+            answer_published(p, a, EAGAIN);
+            continue;
+        }
+        forget(p, a);
+        if (!answer_error(c, &q, EAGAIN) || watch(p, &c->source, true) < 0)
+            drop(p, c);
+    }
 }
 
 /* A copy of a list with no secret's value in the name of a program; NULL without memory. */
@@ -333,10 +430,16 @@ static const char *scrub_list(struct scrubber *s, const char *text, size_t size)
 void ports_take(struct ports *p, const struct control_packet *packet, const char *text)
 {
     bool is_list = packet->type == CONTROL_PORT_LISTED;
+    if (is_list && packet->value == p->clearing_asked && p->is_clearing) {
+        end_clearing(p);
+        return;
+    }
     struct port_asked *a = find(p, packet->value, is_list);
     if (!a)
         return;
     struct port_client *c = a->client;
+    if (a->searched)
+        port_search_answer(a->searched, packet->status, !c);
     if (!c) {
         answer_published(p, a, packet->status);
         return;
@@ -363,6 +466,19 @@ void ports_init(struct ports *p)
     *p = (struct ports){.epoll = -1, .listener = {.fd = -1, .ready = admit}};
     list_init(&p->clients);
     list_init(&p->asked);
+    port_search_init(&p->search);
+}
+
+/* What there is to do is done in any step. */
+static void on_searched(struct ports *p _unused_, struct port_source *s _unused_)
+{
+}
+
+static int open_search(struct ports *p)
+{
+    int r = p->scrubber ? port_search_open(&p->search, p->sandbox, p->scrubber) : 0;
+    p->search_source = (struct port_source){.fd = p->search.epoll, .ready = on_searched};
+    return r < 0 || !p->scrubber ? r : add_source(p, &p->search_source);
 }
 
 int ports_open(struct ports *p, const struct registry *r, struct sandbox *s,
@@ -381,6 +497,8 @@ int ports_open(struct ports *p, const struct registry *r, struct sandbox *s,
         error = add_source(p, &p->listener);
     for (size_t i = 0; i < p->published && error == 0; i++)
         error = add_source(p, &p->publishers[i].source);
+    if (error == 0)
+        error = open_search(p);
     if (error < 0)
         return sandbox_error_set(e, error, "%s/sandboxes/%s: socket: %s; make room there", r->path,
                                  r->name, strerror(-error));
@@ -392,15 +510,22 @@ int ports_poll_descriptor(const struct ports *p)
     return p->epoll;
 }
 
-int64_t ports_deadline(const struct ports *p)
+static bool has_to_tell(const struct ports *p)
 {
     const struct port_client *c;
     list_for_each(c, &p->clients, link)
     {
         if (c->source.fd < 0)
-            return now_ns() + REST_NS;
+            return true;
     }
-    return p->deaf_until_ns;
+    return p->is_clearing && !p->clearing_asked;
+}
+
+int64_t ports_deadline(const struct ports *p)
+{
+    int64_t rest = has_to_tell(p) ? now_ns() + REST_NS : p->deaf_until_ns;
+    int64_t search = port_search_deadline(&p->search);
+    return rest && search ? MIN(rest, search) : MAX(rest, search);
 }
 
 void ports_step(struct ports *p)
@@ -419,12 +544,15 @@ void ports_step(struct ports *p)
         struct port_source *s = events[i].data.ptr;
         s->ready(p, s);
     }
+    try_clear(p);
+    port_search_step(&p->search);
 }
 
 void ports_close(struct ports *p)
 {
     struct port_client *c;
     p->sandbox = NULL;
+    port_search_close(&p->search);
     while ((c = list_first(&p->clients, struct port_client, link)))
         drop(p, c);
     while (!list_is_empty(&p->asked))

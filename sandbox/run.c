@@ -588,9 +588,20 @@ static void take_decision(void *userdata, const char *text, size_t size)
 /* Of struct updates. */
 static void begin_search(void *userdata)
 {
+    static const char words[] = "the first secret came: connections to ports that were open are "
+                                "cut; connect again";
     struct run *r = userdata;
     copies_begin_search(&r->copies);
     files_begin_search(&r->files);
+    if (ports_begin_search(&r->ports))
+        notices_say(&r->notices, "", words, strlen(words));
+}
+
+/* Likewise. */
+static bool is_searched(void *userdata)
+{
+    const struct run *r = userdata;
+    return ports_are_searched(&r->ports);
 }
 
 static int open_streams(struct run *r)
@@ -769,6 +780,7 @@ int sandbox_run(const struct sandbox_spec *spec, const struct sandbox_io *io,
     raise_descriptor_limit();
     updates_init(&r.updates, take_decision, end_for_policy, &r);
     r.updates.begin_search = begin_search;
+    r.updates.is_searched = is_searched;
     copies_init(&r.copies);
     files_init(&r.files);
     execs_init(&r.execs);

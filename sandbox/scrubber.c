@@ -362,6 +362,12 @@ void scrub_stream_begin_file(struct scrub_stream *s, struct scrubber *scrubber)
     *s = (struct scrub_stream){.scrubber = scrubber, .keeps_size = true};
 }
 
+void scrub_stream_begin_connection(struct scrub_stream *s, struct scrubber *scrubber)
+{
+    *s = (struct scrub_stream){
+        .scrubber = scrubber, .keeps_size = true, .early_max = SCRUB_EARLY_BYTES};
+}
+
 void scrub_stream_done(struct scrub_stream *s)
 {
     while (s->count > 0) {
@@ -378,17 +384,18 @@ static void drop_early(struct scrub_stream *s, struct buf *out, size_t before)
         return;
     memmove(out->data + before, out->data + before + size, out->size - before - size);
     out->size -= size;
+    out->data[out->size] = '\0';
     s->early -= size;
 }
 
-/* The beginning of what is kept back, as far as it is nobody's secret yet. */
-static int append_early(struct scrub_stream *s, struct buf *out)
+/* The first bytes, at most so many, of what is kept back, as far as they have not come out yet. */
+static int append_early(struct scrub_stream *s, size_t max, struct buf *out)
 {
     struct secrets_scrub copies[SCRUB_STAGES_MAX];
     struct buf kept = BUF_INIT(out->max_bytes);
     memcpy(copies, s->scrubs, s->count * sizeof(copies[0]));
     int r = pass(copies, s->count, &nothing, true, &kept);
-    size_t size = MIN(kept.size, s->early_max);
+    size_t size = MIN(kept.size, max);
     if (r == 0 && size > s->early) {
         r = buf_append(out, kept.data + s->early, size - s->early);
         s->early = size;
@@ -406,7 +413,12 @@ int scrub_stream_take(struct scrub_stream *s, const void *data, size_t size, str
         r = pass(s->scrubs, s->count, &bytes, false, out);
     if (r == 0)
         drop_early(s, out, before);
-    return r < 0 || s->early_max == 0 ? r : append_early(s, out);
+    return r < 0 || s->early_max == 0 ? r : append_early(s, s->early_max, out);
+}
+
+int scrub_stream_let_out(struct scrub_stream *s, struct buf *out)
+{
+    return append_early(s, SIZE_MAX, out);
 }
 
 int scrub_stream_end(struct scrub_stream *s, struct buf *out)

@@ -8,8 +8,8 @@
  * However the bytes of a stream are cut, no value comes out whole. What may be the beginning of one
  * is kept back until the next bytes or the end decide; but where somebody may wait for it, the
  * first SCRUB_EARLY_BYTES of it come out at once: a prompt does not wait for a key that begins as
- * it ends. There is no time after which more comes: who writes slowly enough would get all of it
- * out.
+ * it ends. There is no time after which more comes, but on connections to ports: who writes slowly
+ * enough would get all of it out.
  *
  * A program that knows a value can always say it in another way: no boundary, but a net.
  */
@@ -81,11 +81,24 @@ void scrub_stream_begin(struct scrub_stream *s, struct scrubber *scrubber, bool 
 /* Likewise for the content of a file, of which no byte changes its place (finder.h, keeps_size). */
 void scrub_stream_begin_file(struct scrub_stream *s, struct scrubber *scrubber);
 
+/*
+ * Likewise for what a program says over a connection, where somebody waits for each byte: no byte
+ * changes its place, the first bytes of what is kept back come out at once, as where is_awaited,
+ * and the rest with scrub_stream_let_out().
+ */
+void scrub_stream_begin_connection(struct scrub_stream *s, struct scrubber *scrubber);
+
 void scrub_stream_done(struct scrub_stream *s);
 
 /* Appends to out what may come out now. 0; -ENOMEM, -E2BIG: the stream can't go on. */
 int scrub_stream_take(struct scrub_stream *s, const void *data, size_t size, struct buf *out);
 int scrub_stream_end(struct scrub_stream *s, struct buf *out);
+
+/*
+ * Nobody is to wait any longer for what is kept back: it comes out, but is still known to be the
+ * beginning of a value. If that becomes whole, the rest of it is replaced.
+ */
+int scrub_stream_let_out(struct scrub_stream *s, struct buf *out);
 
 /*
  * One text at once, whole: what becomes of it, and *size. Borrowed until the next one; text itself

@@ -24,6 +24,7 @@ void updates_init(struct updates *u, updates_line_fn take_line, updates_violatio
     *u = (struct updates){.listener.fd = -1,
                           .gateway = -1,
                           .document = -1,
+                          .kept_fd = -1,
                           .generation = 1,
                           .take_line = take_line,
                           .take_violation = take_violation,
@@ -241,6 +242,16 @@ static int take_value(struct updates *u, int fd, struct sandbox_error *e)
     return r < 0 ? r : begin_change(u, 1, was_idle, e);
 }
 
+/* 0 or negative errno: is_change: the gateway gets it when all that comes back is searched. */
+static int send_on(struct updates *u, const struct update_packet *p, int fd, bool is_change)
+{
+    if (!is_change || u->is_searched(u->userdata))
+        return updates_send(u->gateway, p, fd);
+    u->kept = *p;
+    u->kept_fd = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+    return u->kept_fd < 0 ? -errno : 0;
+}
+
 /* To the gateway, with a number of ours. */
 static void pass_on(struct updates *u, size_t i, const struct update_packet *asked, int fd)
 {
@@ -261,7 +272,7 @@ static void pass_on(struct updates *u, size_t i, const struct update_packet *ask
         r = take_value(u, fd, &e);
     else if (fd >= 0)
         r = take_file(u, &p, fd, &document, &e);
-    if (r >= 0 && updates_send(u->gateway, &p, fd) < 0) {
+    if (r >= 0 && send_on(u, &p, fd, r > 0) < 0) {
         if (r > 0)
             end_change(u, false);
         r = sandbox_error_set(&e, -EAGAIN, "the gateway has no time for it now; try again");
@@ -344,9 +355,16 @@ static void settle(struct updates *u, const struct update_packet *done)
     }
 }
 
+static void forget_kept(struct updates *u)
+{
+    base_closep(&u->kept_fd);
+    u->kept_fd = -1;
+}
+
 static void end_gateway(struct updates *u)
 {
     u->gateway = -1;
+    forget_kept(u);
     /* It may have used a value before it could say so: that is searched for, though nobody is told
      * of a change. */
     if (u->changing) {
@@ -368,6 +386,21 @@ static void finish(struct updates *u, const struct update_message *m)
             answer(u, i, m->packet.generation, m->packet.error, m->text, m->packet.text_size);
             return;
         }
+}
+
+static void send_kept(struct updates *u)
+{
+    static const char busy[] = "the gateway has no time for it now; try again";
+    struct update_message m = {
+        .packet = {.number = u->kept.number, .error = EAGAIN, .text_size = (uint32_t)strlen(busy)}};
+    if (u->kept_fd < 0 || !u->is_searched(u->userdata))
+        return;
+    int r = updates_send(u->gateway, &u->kept, u->kept_fd);
+    forget_kept(u);
+    if (r == 0)
+        return;
+    memcpy(m.text, busy, strlen(busy));
+    finish(u, &m);
 }
 
 /* False when there is nothing (more) to read. */
@@ -421,6 +454,7 @@ void updates_step(struct updates *u, const struct pollfd *p, size_t count)
         admit(u);
     if (p[0].revents)
         updates_hear(u);
+    send_kept(u);
 }
 
 static int64_t now_ms(void)

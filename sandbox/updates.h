@@ -47,6 +47,8 @@ struct updates {
     struct scrubber *scrubber; /* gets new values before the gateway has them; borrowed */
     /* There is a first value to search for: from now on nothing may come back unsearched. */
     void (*begin_search)(void *userdata);
+    /* ... which takes its time: before this is true the gateway is not told of the value. */
+    bool (*is_searched)(void *userdata);
     const char *policy; /* of the start; borrowed */
     int document;       /* a memory file of that in force; -1: it is policy */
     uint64_t generation;
@@ -55,7 +57,10 @@ struct updates {
         int document;
     } asked[UPDATES_ASKED_MAX]; /* in the order of their answers */
     size_t asked_count;
-    uint64_t changing;         /* number of what changes secrets; 0: nothing does */
+    uint64_t changing; /* number of what changes secrets; 0: nothing does */
+    struct update_packet
+        kept; /* ... which is to go to the gateway with kept_fd, unless that is -1 */
+    int kept_fd;
     struct strv env, next_env; /* of programs that are started now, and when that is in force */
 };
 

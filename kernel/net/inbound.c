@@ -1,11 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-/* host calls: getsockopt poll restart_syscall */
 #include "kernel/net/inbound.h"
 
 #include "kernel/core/timer.h"
 #include "kernel/net/wire.h"
-
-#include <poll.h>
 
 struct inbound {
     struct wire wire;
@@ -27,48 +24,9 @@ static struct list connections = {&connections, &connections};
 static struct list waitings = {&waitings, &waitings}; /* who came first, first */
 static size_t inbound_total;                          /* of both */
 
-/* ---- what was given ---- */
-
-static int get_number(struct hostfd fd, int name, int *ret)
-{
-    socklen_t size = sizeof(*ret);
-    return getsockopt(fd.n, SOL_SOCKET, name, ret, &size) < 0 ? -errno : 0;
-}
-
-/* A close(2) that waits for what was sent would hold up all programs. */
-static bool may_block(struct hostfd fd)
-{
-    struct linger linger = {.l_onoff = 1};
-    socklen_t size = sizeof(linger);
-    return getsockopt(fd.n, SOL_SOCKET, SO_LINGER, &linger, &size) < 0 || linger.l_onoff;
-}
-
-/* What is connected, and new, can be written to; what listens or was never connected can't. */
-static bool is_connected(struct hostfd fd)
-{
-    struct pollfd p = {.fd = fd.n, .events = POLLOUT};
-    return poll(&p, 1, 0) == 1 && p.revents == POLLOUT;
-}
-
 static int look_at(struct hostfd fd, bool *ret_is_local)
 {
-    int domain, type, protocol;
-    if (!hostfd_is_open(fd))
-        return -EMFILE;
-    int r = get_number(fd, SO_DOMAIN, &domain);
-    if (r == 0)
-        r = get_number(fd, SO_TYPE, &type);
-    if (r == 0)
-        r = get_number(fd, SO_PROTOCOL, &protocol);
-    if (r < 0)
-        return r;
-    bool is_tcp = (domain == AF_INET || domain == AF_INET6) && protocol == IPPROTO_TCP;
-    if (type != SOCK_STREAM || (!is_tcp && domain != AF_UNIX))
-        return -EPROTOTYPE;
-    if (may_block(fd))
-        return -EINVAL;
-    *ret_is_local = domain == AF_UNIX;
-    return is_connected(fd) ? 0 : -ENOTCONN;
+    return hostfd_is_open(fd) ? ports_look_at(fd.n, ret_is_local) : -EMFILE;
 }
 
 /* ---- connections ---- */

@@ -29,3 +29,10 @@ struct ports_listener {
 
 /* What fits into one answer; the rest is left out, and that is said. */
 #define PORTS_LISTED_MAX 1024
+
+/*
+ * Whether somebody's descriptor, which may be anything, is what such a connection can be: a
+ * connected stream socket of TCP, or, *ret_is_local, of AF_UNIX. 0; -ENOTSOCK, -EPROTOTYPE,
+ * -ENOTCONN; -EINVAL: closing it may wait (SO_LINGER).
+ */
+int ports_look_at(int fd, bool *ret_is_local);

@@ -141,6 +141,49 @@ TEST(only_the_first_bytes_come_before_it_is_decided)
     free_scrubber(s);
 }
 
+/* Feeds text, of which all that waits is let out behind the first `at` bytes, and `again`. */
+static void let_out_at(struct scrubber *s, const char *text, size_t at, size_t again,
+                       struct buf *out)
+{
+    struct scrub_stream stream;
+    size_t size = strlen(text);
+    buf_reset(out);
+    scrub_stream_begin_connection(&stream, s);
+    for (size_t i = 0; i < size; i++) {
+        ASSERT_EQ(scrub_stream_take(&stream, text + i, 1, out), 0);
+        EXPECT_TRUE(out->size <= i + 1);
+        if (i + 1 != at && i + 1 != again)
+            continue;
+        ASSERT_EQ(scrub_stream_let_out(&stream, out), 0);
+        EXPECT_EQ(out->size, i + 1);
+    }
+    ASSERT_EQ(scrub_stream_end(&stream, out), 0);
+    EXPECT_EQ(out->size, size);
+    scrub_stream_done(&stream);
+}
+
+TEST(what_waits_on_a_connection_is_let_out_and_the_rest_is_replaced)
+{
+    struct scrubber *s = new_scrubber();
+    struct buf out = BUF_INIT(1 << 20);
+    const char *text = "<" VALUE ">" VALUE "|" OTHER "." BASE64 "ghp_aB3correct hors";
+    const size_t whole = 1 + strlen(VALUE); /* bytes, and the first value is */
+    for (size_t at = 0; at <= strlen(text); at++) {
+        let_out_at(s, text, at, at / 2, &out);
+        /* What was let out of a value is its beginning, and what is behind that is replaced. */
+        size_t told = at < whole ? at : at / 2 < whole ? at / 2 : 0;
+        told = MAX(told, 1 + (size_t)SCRUB_EARLY_BYTES);
+        EXPECT_EQ(memcmp(out.data, text, told), 0);
+        EXPECT_EQ(memcmp(out.data + told, placeholder("A") + told - 1, whole - told), 0);
+        EXPECT_EQ(out.data[whole], '>');
+        EXPECT_STR(out.data + out.size - strlen("ghp_aB3correct hors"), "ghp_aB3correct hors");
+    }
+    let_out_at(s, text, 0, 0, &out);
+    EXPECT_TRUE(!strstr(out.data, VALUE) && !strstr(out.data, OTHER) && !strstr(out.data, BASE64));
+    buf_done(&out);
+    free_scrubber(s);
+}
+
 TEST(texts_are_replaced_whole)
 {
     struct scrubber *s = new_scrubber();
