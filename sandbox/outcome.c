@@ -55,7 +55,14 @@ void outcome_note_limit(struct sandbox_outcome *o, enum sandbox_limit which)
               : which == LIMIT_IDLE   ? SANDBOX_IDLE
                                       : SANDBOX_TIMED_OUT,
               which);
-    o->signal = SIGTERM;
+    o->signal = SIGKILL;
+}
+
+void outcome_note_program(struct sandbox_outcome *o, int wait_status)
+{
+    o->exit_code = WIFEXITED(wait_status) ? WEXITSTATUS(wait_status) : -1;
+    if (o->cause != SANDBOX_KILLED)
+        o->signal = WIFSIGNALED(wait_status) ? WTERMSIG(wait_status) : 0;
 }
 
 void outcome_note_policy(struct sandbox_outcome *o, const char *secret, size_t size)

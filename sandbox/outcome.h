@@ -41,7 +41,7 @@ struct sandbox_outcome {
     int exit_status; /* 0 to 255, by the convention: the program's, 124, 125, 126, 127, 128+n */
     int exit_code;   /* the program's own, or -1 */
     int refused;     /* negative errno: there was no place for it, or no such name; or 0 */
-    int signal;      /* that ended the program, or this run; or 0 */
+    int signal;      /* that ended the program, with SANDBOX_KILLED was sent to this side; or 0 */
     int64_t wall_ns;
     int64_t user_ns, system_ns;  /* -1: its kernel did not come to say, also of the two below */
     int64_t kernel_ns;           /* processor time of the sandbox's kernel, not in the other two */
@@ -82,11 +82,17 @@ void outcome_note_totals(struct sandbox_outcome *o, const struct control_packet 
 /* The kernel process could not start the program: a status, and text, any bytes. */
 void outcome_note_failure(struct sandbox_outcome *o, int status, const char *text, size_t size);
 
-/* This side ends it for a limit of time. */
+/*
+ * This side ends it for a limit of time: in the end by SIGKILL, unless outcome_note_program knows
+ * better.
+ */
 void outcome_note_limit(struct sandbox_outcome *o, enum sandbox_limit which);
 
 /* This side ends it for a violation of its policy: whose, any bytes. */
 void outcome_note_policy(struct sandbox_outcome *o, const char *secret, size_t size);
+
+/* What the main program made of it, when this side has ended the sandbox. */
+void outcome_note_program(struct sandbox_outcome *o, int wait_status);
 
 /* A signal to this process ends it: who sent it, "" when nobody knows. */
 void outcome_note_signal(struct sandbox_outcome *o, int sig, const char *sender);

@@ -23,7 +23,7 @@ static void note_exit(struct run *r, const struct control_packet *p)
     updates_hear(&r->updates);
     note_totals(r, p);
     if (r->is_ended_by_us) {
-        o->exit_code = WIFEXITED(p->value) ? WEXITSTATUS(p->value) : -1;
+        outcome_note_program(o, p->value);
     } else {
         if (p->reason == CONTROL_BY_HOST)
             facts.is_out_of_memory = place_ran_out_of_memory(&r->place, &facts.is_at_limit);

@@ -359,13 +359,13 @@ class Rows:
             with self.subTest(name):
                 result, reached = self.run_for_a_while(name, "--", "sh", "-c", "echo out; sleep 1000")
                 self.expect_cause(result, cause, 124, f"{text} {reached}")
-                self.assertEqual(result["stdout"], "out\n")
+                self.assertEqual((result["stdout"], result["exit_code"], result["signal"]), ("out\n", None, "SIGTERM"))
 
     def test_grace_is_for_who_cleans_up(self):
-        script = "trap 'sleep 0.3; echo clean; exit 0' TERM; echo up; sleep 1000 & wait"
+        script = "trap 'sleep 0.3; echo clean; exit 5' TERM; echo up; sleep 1000 & wait"
         result, reached = self.run_for_a_while("--timeout", "--grace", "10m", "--", "sh", "-c", script)
         self.expect_cause(result, "timeout", 124, f"time limit {reached}")
-        self.assertEqual(result["stdout"], "up\nclean\n")
+        self.assertEqual((result["stdout"], result["exit_code"], result["signal"]), ("up\nclean\n", 5, None))
 
     def test_nobody_outlives_the_grace(self):
         for program in (["python3", "-c", FORKING],
@@ -377,7 +377,9 @@ class Rows:
                 with self.subTest(f"{program} {grace}"):
                     result, reached = self.run_for_a_while("--timeout", "--grace", grace, "--", *program)
                     self.expect_cause(result, "timeout", 124, f"time limit {reached}")
-                    self.assertEqual(result["stdout"], "up\n")
+                    obeys = "kill -STOP" in program[-1] and grace != "0"
+                    signal_name = "SIGTERM" if obeys else "SIGKILL"
+                    self.assertEqual((result["stdout"], result["exit_code"], result["signal"]), ("up\n", None, signal_name))
 
     def test_nobody_outlives_the_grace_of_a_kernel_that_does_not_obey(self):
         for _ in range(10):
