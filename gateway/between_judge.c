@@ -68,6 +68,7 @@ static void see(struct between *b)
     const char *why;
     struct policy_name *sni = &f->evidence.sni;
     sni->state = POLICY_NAME_ABSENT;
+    f->is_tls = b->flight.kind == FLIGHT_TLS || b->flight.kind == FLIGHT_TLS_BROKEN;
     if (b->flight.kind == FLIGHT_TLS_BROKEN)
         sni->state = POLICY_NAME_UNREADABLE;
     if (b->flight.kind != FLIGHT_TLS || hello->name_kind == TLS_NAME_NONE)
@@ -256,10 +257,12 @@ static void log_login(void *context, const struct exchange_record *r)
     log_write(&e);
     if (!r->is_allowed)
         log_denial(&e, "the login was refused");
+    else if (r->secret_count)
+        ((struct flow *)context)->login = r->secrets[0];
 }
 
-/* A way to a server that a secret logs in to, which is by its name alone. */
-static bool is_for_postgres(const struct flow *f, const struct policy_verdict *v)
+/* A server that a secret logs in to is so by its name alone. */
+bool between_is_for_postgres(const struct flow *f, const struct policy_verdict *v)
 {
     const struct policy_document *d = gateway.document;
     bool passes = v->rule >= 0 && d->rules[v->rule].tls == POLICY_TLS_PASSTHROUGH;
@@ -364,7 +367,7 @@ static void judge_once(struct between *b)
     refuse_clear_http2(b, &v);
     if (v.action != POLICY_ALLOW) {
         deny(b, &v);
-    } else if (is_for_postgres(f, &v)) {
+    } else if (between_is_for_postgres(f, &v)) {
         log_in(b, &v);
     } else if (f->dial.state == DIAL_DONE) {
         between_hand_over(b);

@@ -55,8 +55,10 @@ struct flow {
     char *names;
     const char **resolved;
     char sni[POLICY_NAME_MAX_BYTES + 1];
+    bool is_tls;                          /* as its first bytes were */
     char name[POLICY_NAME_MAX_BYTES + 1]; /* it was allowed by; "": by address */
     char reason[POLICY_REASON_MAX_BYTES];
+    const char *login; /* the secret that is logged in, of a document that outlives this; or NULL */
     bool would_deny;
     bool is_counted; /* of UDP, by the kernel: tx and rx */
     uint64_t tx, rx;
@@ -135,6 +137,9 @@ void between_on_time(struct between *b);
 
 /* It was decided that what it carries is not looked into. */
 bool between_passes(const struct between *b);
+
+/* Where a secret is to log in: what is said there does not just pass. */
+bool between_is_for_postgres(const struct flow *f, const struct policy_verdict *v);
 
 /* How long what waits to be sent has not got on; 0: nothing waits. */
 int64_t between_stalled_ns(const struct between *b);

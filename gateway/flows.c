@@ -7,6 +7,7 @@
 #include "gateway/names.h"
 #include "gateway/route.h"
 #include "lib/base/map.h"
+#include "lib/policy/same.h"
 
 #include <linux/tcp.h>
 #include <stdio.h>
@@ -430,6 +431,21 @@ static bool passes(const struct flow *f)
     return is_handed_over(f) || (f->between && between_passes(f->between));
 }
 
+/* It passes where it would have to be counted, or opened: nobody knows that it is no TLS when its
+ * first bytes were not looked at. */
+static bool passes_too_freely(const struct flow *f, const struct policy_verdict *v)
+{
+    bool may_be_tls = f->is_tls || f->evidence.sni.state == POLICY_NAME_PENDING;
+    return (is_handed_over(f) && budget_is_set()) ||
+           (passes(f) && ((v->terminates_tls && may_be_tls) || between_is_for_postgres(f, v)));
+}
+
+/* Who is logged in by a secret that was taken away would be so for as long as it likes. */
+static bool has_lost_its_login(const struct flow *f)
+{
+    return f->login && !policy_find_secret(gateway.document, f->login);
+}
+
 /* What was dialled is still allowed, by the same way, with all that was seen of it. */
 static bool is_still_allowed(const struct flow *f)
 {
@@ -437,8 +453,7 @@ static bool is_still_allowed(const struct flow *f)
     policy_judge(gateway.policy, &gateway.operator, & f->evidence, &v);
     if (v.action == POLICY_WAIT)
         return f->between != NULL;
-    /* It would have to be counted, or opened. */
-    if ((is_handed_over(f) && budget_is_set()) || (passes(f) && v.terminates_tls && f->sni[0]))
+    if (passes_too_freely(f, &v) || has_lost_its_login(f))
         return false;
     if (v.action != POLICY_ALLOW || (v.name && f->name[0] && strcmp(v.name, f->name) != 0))
         return false;

@@ -31,6 +31,8 @@
 #include <time.h>
 
 #define PAGE_BYTES 4096
+/* After a poll(2) that the host had no memory for. */
+#define POLL_AGAIN_MS 10
 
 struct gateway gateway;
 
@@ -195,8 +197,12 @@ static void run(void)
         size_t control_count = control_fill_poll(control);
         struct pollfd *names = control + control_count;
         size_t name_count = names_fill_poll(names);
-        if (poll(p, 2 + control_count + name_count, earlier(names_wait_ms(), flows_wait_ms())) < 0)
+        int wait_ms = earlier(names_wait_ms(), flows_wait_ms());
+        if (poll(p, 2 + control_count + name_count, wait_ms) < 0) {
+            if (errno != EINTR)
+                poll(NULL, 0, POLL_AGAIN_MS);
             continue;
+        }
         if (p[1].revents)
             watch_step();
         names_step(names, name_count);

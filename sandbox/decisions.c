@@ -61,30 +61,59 @@ static void stop(struct decisions *d)
     d->file = -1;
 }
 
-/* Where two names can't be exchanged there is a moment without the first. */
-static int create_behind(const struct decisions *d, const char *older)
+/* An empty one, of what is lost next where there is no room for one more. */
+static int empty_older(const struct decisions *d, const char *older)
 {
-    if (renameat(d->folder, d->name, d->folder, older) < 0)
+    int fd = lock(openat(d->folder, older, O_WRONLY | O_APPEND | O_NOFOLLOW | O_CLOEXEC));
+    if (fd >= 0 && ftruncate(fd, 0) < 0) {
+        int error = errno;
+        close(fd);
+        fd = -error;
+    }
+    return fd;
+}
+
+/*
+ * Names of which the second one is of an empty file change places. Where that can't be had there is
+ * a moment without the first.
+ */
+static int exchange(const struct decisions *d, const char *next, const char *older)
+{
+    bool is_other = strcmp(next, older) != 0;
+    if (renameat2(d->folder, d->name, d->folder, next, RENAME_EXCHANGE) == 0) {
+        if (!is_other || renameat(d->folder, next, d->folder, older) == 0)
+            return 0;
+        int error = errno;
+        renameat2(d->folder, d->name, d->folder, next, RENAME_EXCHANGE);
+        return -error;
+    }
+    if (!is_other || renameat(d->folder, d->name, d->folder, older) < 0)
         return -errno;
-    return create_as(d, d->name);
+    return renameat(d->folder, next, d->folder, d->name) < 0 ? -errno : 0;
 }
 
 /*
  * What is in the file becomes what is before it: whoever looks at any moment finds one of the name
- * that is locked. False: that can't be done now.
+ * that is locked. What was before it goes when there is a new one, not sooner. False: that can't be
+ * done now.
  */
 static bool turn_over(struct decisions *d)
 {
-    char older[KEPT_FILE_NAME_MAX + 2];
+    char older[KEPT_FILE_NAME_MAX + 2], next[KEPT_FILE_NAME_MAX + 3];
     kept_name_beside(d->name, older);
-    unlinkat(d->folder, older, 0);
-    int fd = create_as(d, older);
-    if (fd >= 0 && renameat2(d->folder, d->name, d->folder, older, RENAME_EXCHANGE) < 0) {
-        close(fd);
-        fd = create_behind(d, older);
-    }
+    snprintf(next, sizeof(next), "%s~", older);
+    unlinkat(d->folder, next, 0); /* of one that was killed at this */
+    int fd = create_as(d, next);
+    bool is_full = fd == -ENOSPC || fd == -EDQUOT;
+    if (is_full)
+        fd = empty_older(d, older);
     if (fd < 0)
         return false;
+    if (exchange(d, is_full ? older : next, older) < 0) {
+        close(fd);
+        unlinkat(d->folder, next, 0);
+        return false;
+    }
     stop(d);
     d->file = fd;
     d->size = 0;

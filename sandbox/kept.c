@@ -90,8 +90,10 @@ void kept_name_beside(const char *file, char ret[static KEPT_FILE_NAME_MAX + 2])
 
 void kept_remove(int folder, const char *file)
 {
-    char beside[KEPT_FILE_NAME_MAX + 2];
+    char beside[KEPT_FILE_NAME_MAX + 3];
     kept_name_beside(file, beside);
+    unlinkat(folder, beside, 0);
+    strcat(beside, "~"); /* of one that was killed when it made another */
     unlinkat(folder, beside, 0);
     unlinkat(folder, file, 0);
 }

@@ -3,6 +3,7 @@
 #include "kernel/net/gateway.h"
 
 #include "kernel/core/kernel.h"
+#include "kernel/core/timer.h"
 #include "kernel/net/outbound.h"
 #include "kernel/net/udp_outside.h"
 #include "kernel/proc/process.h"
@@ -15,6 +16,8 @@
  * attempts to connect in a moment get there.
  */
 #define KEPT_MAX 1024
+
+#define SEND_AGAIN_NS (10 * NSEC_PER_MSEC)
 
 /* A packet that the channel had no room for. */
 struct kept {
@@ -29,6 +32,9 @@ static struct list kept = {&kept, &kept};
 static size_t request_count, kept_count;
 static uint64_t last_id;
 static bool exists, has_v6;
+
+static void on_again(struct timer *t);
+static struct timer again = TIMER_INIT(on_again);
 
 bool gateway_exists(void)
 {
@@ -54,6 +60,7 @@ static void end_channel(const char *why)
         return;
     host_watch_remove(&watch);
     hostfd_close(&watch.fd);
+    timer_disarm(&again);
     kernel_log("egress: the gateway %s; nothing can leave the sandbox any more, start it again",
                why);
     while ((k = list_first(&kept, struct kept, link))) {
@@ -81,12 +88,27 @@ static bool try_send(const struct gateway_message *m, size_t size)
     return n >= 0 || (errno != EAGAIN && errno != ENOBUFS && errno != ENOMEM);
 }
 
+/*
+ * When the gateway has read, or, where the host had no memory for it, a while later: the socket has
+ * room then, and would be ready at once, again and again.
+ */
+static void wait_to_send(void)
+{
+    bool has_room = errno != EAGAIN;
+    if (!has_room || timer_arm(&again, clock_monotonic_ns() + SEND_AGAIN_NS) < 0)
+        host_watch_change(&watch, EPOLLIN | EPOLLOUT);
+    else
+        host_watch_change(&watch, EPOLLIN);
+}
+
 static void send_kept(void)
 {
     struct kept *k;
     while ((k = list_first(&kept, struct kept, link))) {
-        if (!try_send(&k->message, k->size))
+        if (!try_send(&k->message, k->size)) {
+            wait_to_send();
             return;
+        }
         list_remove(&k->link);
         kept_count--;
         free(k);
@@ -94,12 +116,20 @@ static void send_kept(void)
     host_watch_change(&watch, EPOLLIN);
 }
 
+static void on_again(struct timer *t _unused_)
+{
+    if (hostfd_is_open(watch.fd))
+        send_kept();
+}
+
 static int send_message(struct gateway_message *m)
 {
     size_t size = sizeof(m->packet) + m->packet.data_size;
     m->packet.version = GATEWAY_VERSION;
-    if (list_is_empty(&kept) && try_send(m, size))
+    bool is_first = list_is_empty(&kept);
+    if (is_first && try_send(m, size))
         return 0;
+    int error = errno;
     struct kept *k = malloc(offsetof(struct kept, message) + size);
     if (!k)
         return -ENOMEM;
@@ -107,7 +137,9 @@ static int send_message(struct gateway_message *m)
     memcpy(&k->message, m, size);
     list_append(&kept, &k->link);
     kept_count++;
-    host_watch_change(&watch, EPOLLIN | EPOLLOUT);
+    errno = error;
+    if (is_first)
+        wait_to_send();
     return 0;
 }
 

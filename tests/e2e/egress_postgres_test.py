@@ -14,7 +14,7 @@ import tempfile
 
 sys.dont_write_bytecode = True
 import internet_postgres as servers  # noqa: E402
-from cases import Case, main, run, wait_until  # noqa: E402
+from cases import GLOVEBOX, Case, main, run, wait_until  # noqa: E402
 from internet import GOOD, OTHER, Internet, veth_is_there  # noqa: E402
 
 NET = None
@@ -246,6 +246,53 @@ say(all_of(s))
         self.assertIn("Mno entry with ", said)
         for hidden in (PASSWORD, base64.b64encode(PASSWORD.encode()).decode()[4:-4]):
             self.assertNotIn(hidden, said)
+
+    def test_g24_g25_a_password_that_comes_changes_and_goes(self):
+        """While the sandbox runs. It is the next login that has another value; that of one that was taken away ends."""
+        name, secret = f"pg-{os.getpid()}", {"source": {"file": self.path("password", PASSWORD + "\n")}, "env": ["PGPASSWORD"],
+                                             "allow": {"hosts": [HOST], "ports": [5432]}, "postgres": {"user": "app"}}
+        self.path("wrong", "not-the-password\n")
+
+        def document(secrets):
+            return json.dumps({"version": 1, "tls": {"extra_ca_pem": [NET.root]}, "secrets": secrets,
+                               "rules": [{"id": "db", "action": "allow", "to": {"domain": [HOST]}}]}).encode()
+
+        def change(verb, *words, **more):
+            done = subprocess.run([GLOVEBOX, "policy", verb, *words], capture_output=True, check=False, timeout=120, **more)
+            self.assertEqual((done.returncode, done.stderr), (0, b""))
+        process = self.start("--name", name, "--policy", self.path("p", document({})), "--", "/usr/bin/python3", "-uc",
+                             PROLOGUE.replace("HOST", repr(HOST)) + """
+held = []
+def begin():
+    held.append(dial())
+    held[-1].sendall(startup())
+def log_in():
+    begin()
+    return all_of(held[-1])[:9]
+def ask(s):
+    s.sendall(b"Q" + packet(b"select\\0"))
+    return all_of(s)
+for line in sys.stdin:
+    say(eval(line))
+""", text=True)
+
+        def say(code):
+            process.stdin.write(code + "\n")
+            process.stdin.flush()
+            return json.loads(process.stdout.readline())[0]
+        asked, is_in = b"R\0\0\0\x2a\0\0\0\n".decode(), "R\0\0\0\x08\0\0\0\0"
+        self.assertEqual(say("begin() or held[-1].recv(9).decode('latin-1')"), asked)  # by the server, as there is no secret
+        change("set", name, "-", input=document({"DB": secret}))
+        self.assertIn("!ConnectionResetError", say("all_of(held[0])"))
+        self.assertEqual(say("log_in()"), is_in)
+        change("secret", name, f"DB=file:{self.path('wrong')}")
+        self.assertEqual(say("log_in()[:1]"), "E")
+        self.assertIn("app@shop", say("ask(held[1])"))
+        change("secret", name, f"DB=file:{self.path('password')}")
+        self.assertEqual(say("log_in()"), is_in)
+        change("set", name, "-", input=document({}))
+        self.assertEqual([say(f"all_of(held[{i}])[-22:]") for i in (1, 3)], ["!ConnectionResetError"] * 2)
+        self.assertEqual(say("begin() or held[-1].recv(9).decode('latin-1')"), asked)
 
     def real_server(self):
         """Debian's PostgreSQL, whose only role has the password."""

@@ -126,6 +126,18 @@ class NewSecrets(egress_live_test.Socket):
         folder = os.path.dirname(os.path.dirname(self.socket))
         self.assertEqual(subprocess.run(["grep", "-rs", "-D", "skip", FIRST, folder], check=False, stdout=subprocess.DEVNULL).returncode, 1)
 
+    def test_g25_tls_that_says_no_name_and_a_first_secret(self):
+        say = self.open()
+        say("held.append(tcp(look('api.good.test')[0], 443))")
+        say("held.append(tcp(look('api.good.test')[0], 10)) or held[1].recv(100) and held[1].sendall(b'hello') or 1")
+        say("held.append(__import__('ssl')._create_unverified_context().wrap_socket(held[0]))")
+        self.assertEqual(say("get(held[2])"), "HTTP/1.1 200 OK")
+        self.change({"KEY": self.secret(allow={"hosts": ["api.good.test"], "ports": [443, 10]})})
+        self.assertEqual(say("rest(held[2])[0]"), 0)
+        self.assertTrue(wait_until(lambda: self.decisions("close")))
+        self.assertEqual([(d["port"], d.get("reason")) for d in self.decisions("close")], [(443, "policy_changed")])
+        self.assertEqual(say("held[1].sendall(b'hello') or 1"), 1)  # which is no TLS, and is let be
+
     def test_g25_one_more_by_a_word_and_another_value(self):
         self.open(secrets={"KEY": self.secret()})
         key = self.variable()
@@ -301,6 +313,19 @@ class NewSecrets(egress_live_test.Socket):
         self.assertEqual(asking.returncode, 125)
         self.assertIn(b"its gateway has ended", errors)
         self.assertEqual(self.variable(), "")
+        self.assertNotEqual(self.said(FIRST), FIRST)  # it may have used it
+
+    def test_g25_several_give_one_more_at_once(self):
+        self.open()
+        gateway, names = self.gateway(), [f"N{i}" for i in range(6)]
+        os.kill(gateway, signal.SIGSTOP)  # so that they come to be at once
+        asking = [subprocess.Popen([GLOVEBOX, "policy", "secret", self.name, f"{name}=env:TEST_FIRST@api.good.test"], stdout=subprocess.PIPE,
+                                   stderr=subprocess.PIPE) for name in names]
+        self.assertTrue(wait_until(lambda: self.said(FIRST) != FIRST))
+        os.kill(gateway, signal.SIGCONT)
+        for process in asking:
+            self.assertEqual((process.communicate(timeout=60)[1], process.returncode), (b"", 0))
+        self.assertNotIn("", [self.variable(name) for name in names])
 
 
 if __name__ == "__main__":

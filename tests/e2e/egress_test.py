@@ -7,6 +7,7 @@ import errno
 import json
 import os
 import random
+import resource
 import shutil
 import signal
 import socket
@@ -17,7 +18,7 @@ import tempfile
 import unittest
 
 sys.dont_write_bytecode = True
-from cases import GLOVEBOX, Case, descendants, main, run, wait_until  # noqa: E402
+from cases import GLOVEBOX, Case, descendants, main, rests, run, wait_until  # noqa: E402
 from internet import BIG, EVIL, GOOD, MACHINE, OTHER, RESOLVER, Internet, veth_is_there  # noqa: E402
 
 NET = None
@@ -646,6 +647,19 @@ print(json.dumps([end, became(s.getsockname() and "%s"), look("api.good.test")])
         self.assertEqual(json.loads(out), ["ECONNRESET", "ENETUNREACH", "AGAIN"])
         self.assertRegex(err.decode(), r"\Aglovebox: egress: the gateway has ended; [^\n]*\n\Z")
         self.assertEqual(process.returncode, 0)
+
+    def test_a_gateway_that_can_not_wait_does_not_turn(self):
+        """poll(2) fails at once, as it does where the host has no memory for it."""
+        process = self.start("--allow", "*.good.test", "--", "/usr/bin/python3", "-uc",
+                             PROLOGUE + "print(1)\nfor line in sys.stdin: print(by_name('api.good.test'))")
+        self.assertEqual(process.stdout.readline(), b"1\n")
+        gateway, = [pid for pid, _ in descendants(process.pid) if self.program(pid) == "glovebox-gateway"]
+        limits = resource.prlimit(gateway, resource.RLIMIT_NOFILE, (1, resource.prlimit(gateway, resource.RLIMIT_NOFILE)[1]))
+        self.assertTrue(rests(gateway))
+        resource.prlimit(gateway, resource.RLIMIT_NOFILE, limits)
+        process.stdin.write(b"\n")
+        process.stdin.flush()
+        self.assertEqual(process.stdout.readline(), b"ok\n")
 
     @staticmethod
     def program(pid):

@@ -8,6 +8,7 @@
 #include <sched.h>
 #include <stdio.h>
 #include <sys/mman.h>
+#include <sys/mount.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -93,6 +94,67 @@ TEST(it_turns_over_and_never_grows)
     EXPECT_GT(largest, DECISIONS_FILE_MAX_BYTES - 1100);
     decisions_close(&d);
     EXPECT_EQ(count_files(NULL), 2);
+}
+
+/* Of the file of that name and an ending. */
+static off_t size_of(const struct decisions *d, const char *ending)
+{
+    char path[512];
+    struct stat st;
+    snprintf(path, sizeof(path), "runtime/egress/%s%s", d->name, ending);
+    return stat(path, &st) == 0 ? st.st_size : -1;
+}
+
+/* The first line, and one more after each turn but the last. */
+static void turn(struct decisions *d, int turns)
+{
+    for (int i = 0; i <= turns; i++) {
+        EXPECT_TRUE(decisions_add(d, "{}", 2));
+        if (i < turns)
+            d->size = DECISIONS_FILE_MAX_BYTES;
+    }
+}
+
+TEST(what_was_before_stays_until_there_is_a_new_one)
+{
+    struct registry r = own_registry("one");
+    struct decisions d;
+    struct rlimit all, none;
+    ASSERT_EQ(decisions_open(&d, &r, &error), 0);
+    turn(&d, 1);
+    EXPECT_TRUE(decisions_add(&d, "{}", 2));
+    ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &all), 0);
+    none = (struct rlimit){0, all.rlim_max};
+    ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &none), 0);
+    off_t size = (off_t)d.size;
+    d.size = DECISIONS_FILE_MAX_BYTES;
+    EXPECT_TRUE(decisions_add(&d, "{}", 2));
+    ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &all), 0);
+    EXPECT_EQ(size_of(&d, "~"), 3);
+    EXPECT_EQ(size_of(&d, ""), size);
+    EXPECT_TRUE(decisions_add(&d, "{}", 2));
+    EXPECT_EQ(size_of(&d, "~"), size);
+    EXPECT_EQ(size_of(&d, ""), 3);
+    EXPECT_EQ(count_files(NULL), 2);
+    decisions_close(&d);
+}
+
+TEST(where_there_is_room_for_no_file_more)
+{
+    struct decisions d;
+    mkdir("runtime", 0700);
+    /* Its folder, that of the records, and two of them. */
+    if (unshare(geteuid() ? CLONE_NEWUSER | CLONE_NEWNS : CLONE_NEWNS) < 0 ||
+        mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0 ||
+        mount("none", "runtime", "tmpfs", 0, "nr_inodes=4") < 0)
+        return; /* no mounts here */
+    struct registry r = own_registry("one");
+    ASSERT_EQ(decisions_open(&d, &r, &error), 0);
+    turn(&d, 4);
+    EXPECT_EQ(size_of(&d, ""), 3);
+    EXPECT_EQ(size_of(&d, "~"), 3);
+    EXPECT_EQ(count_files(NULL), 2);
+    decisions_close(&d);
 }
 
 /* How often the record of a sandbox that runs was found as of one that has ended. */
