@@ -51,6 +51,29 @@ class Sockets(Edges):
                     self.assertIn(became, REFUSED)
         self.assertEqual(self.came_in(), NOTHING)
 
+    def test_r75_no_container_engine_works_inside(self):
+        """So none is there that would have to trust the authority: what it is made of is refused, to root as well, and the machine's
+        is not seen. What fetches images without an engine has the authority where it looks (clients_go)."""
+        code = '''
+import ctypes
+libc = ctypes.CDLL(None, use_errno=True)
+def became(result):
+    return errno.errorcode[ctypes.get_errno()] if result < 0 else "ok"
+def connected(path):
+    try:
+        socket.socket(socket.AF_UNIX).connect(path)
+        return "ok"
+    except OSError as e:
+        return errno.errorcode[e.errno]
+print(json.dumps([[became(libc.unshare(flag)) for flag in (0x20000, 0x10000000, 0x20000000, 0x40000000)],
+                  became(libc.mount(b"none", b"/mnt", b"tmpfs", 0, None)), became(libc.mount(b"none", b"/mnt", b"overlay", 0, None)),
+                  [connected(p) for p in ("/var/run/docker.sock", "/run/containerd/containerd.sock", "/run/podman/podman.sock")]]))
+'''
+        for user in ("1000", "root"):
+            spaces, *mounts, sockets = self.inside(code, "--user", user, *self.policy(self.ANY))
+            self.assertLessEqual({*spaces, *mounts}, {"EPERM", "ENOSYS", "EINVAL"})
+            self.assertEqual(sockets, ["ENOENT"] * 3)
+
     def test_b19_unix_sockets_of_the_machine(self):
         name = f"glovebox-test-{os.getpid()}"
         path = self.path("socket")

@@ -3,6 +3,7 @@
 """Requests and TLS hellos as attackers write them, in the clear and inside of TLS that ends in the gateway."""
 import json
 import os
+import socket
 import subprocess
 import sys
 
@@ -402,6 +403,25 @@ print(json.dumps([began("api.good.test", with_extension(hello(n), 0xfe0d, ech)) 
             self.assertEqual(self.inside(code, *self.policy(*rules)), [22, DENIED])
             self.assertNotIn(f"{EVIL}:443", self.came_in()["connections"])
 
+    def test_f5_random_numbers_of_a_hello(self):
+        """They are the gateway's where TLS ends there. Where it passes they are a way out to who is allowed, as sizes and times are
+        everywhere, which docs/policy.md says."""
+        wire = socket.socket(socket.AF_PACKET, socket.SOCK_DGRAM, socket.htons(3))
+        self.addCleanup(wire.close)
+        wire.bind(("out", 0))
+        wire.setblocking(False)
+        for rule, passes in ((self.BOTH, False), (domain("api.good.test"), True)):
+            begun, *own = self.inside("h = hello('api.good.test')\n"
+                                      "print(json.dumps([began('api.good.test', h), h[11:43].hex(), h[44:76].hex()]))", *self.policy(rule))
+            seen = b""
+            try:
+                while packet := wire.recv(65536):
+                    seen += packet
+            except BlockingIOError:
+                pass
+            self.assertEqual((begun, b"api.good.test" in seen), (22, True))
+            self.assertEqual([bytes.fromhex(number) in seen for number in own], [passes] * 2)
+
     def test_a10_c13_a_warning_before_a_hello(self):
         """Some servers skip it, or an empty record, and read the name behind it."""
         records = "15030100020164", "140303000101", "1603010000"
@@ -562,6 +582,19 @@ print(json.dumps([k, talk(get("/echo", "Host: api.test", field), host="api.test"
         self.assertNotIn(self.VALUE, said)
         self.assertEqual(trace, [403])
         self.assertEqual([r[0] for r in self.came_in()["requests"]], ["GET"])
+
+
+    def test_g21_an_answer_with_a_new_secret(self):
+        """It has a value that nobody said is one: it comes through, as it is said to. Those that are known don't."""
+        new = "gho_" + "16C7e42F292c6912E7710c838347Ae178B4a"
+        code = f'''
+k = os.environ["K"]
+print(json.dumps([k, talk(get("/echo?access_token={new}", "Host: api.test", "Authorization: " + k), host="api.test")]))
+'''
+        placeholder, said = self.inside(code, *self.with_secret())
+        self.assertIn(new, said)
+        self.assertIn(placeholder, said)
+        self.assertNotIn(self.VALUE, said)
 
 
 class Starts(Talk):

@@ -17,7 +17,7 @@ import time
 
 sys.dont_write_bytecode = True
 import egress_test  # noqa: E402
-from cases import GLOVEBOX, ROOT, Case, main, run, wait_until  # noqa: E402
+from cases import GLOVEBOX, ROOT, Case, descendants, main, run, wait_until  # noqa: E402
 from egress_test import PROLOGUE, Egress, cidr, domain  # noqa: E402
 from internet import BIG, CLONE_NEWNS, EVIL, GOOD, MS_PRIVATE, MS_REC, OTHER, check, libc  # noqa: E402
 
@@ -381,6 +381,30 @@ class Update(Live):
                 self.expect_refused(self.set(domain("evil.test"), **rest), f"{place}: can't be changed while", 1)
         self.expect(self.set(domain("git.good.test"), **with_both), out=b"generation 2 is in force\n")
         self.expect(self.set(domain("git.good.test"), **with_both), out=b"generation 3 is in force\n")
+
+    def test_i9_r76_rules_last_as_long_as_their_sandbox(self):
+        """And no longer: it can't be paused or started again, so there is nothing that could lose them, or bring them back. It may
+        stand still with its machine."""
+        def looked(*words):
+            done = glovebox(*words, "--", "/usr/bin/python3", "-c", PROLOGUE + "print(by_name('api.good.test'), by_name('evil.test'))")
+            self.assertEqual(done.returncode, 0, done.stderr)
+            return done.stdout.decode().split()
+        self.open("--allow", "api.good.test")
+        self.expect(self.set(domain("evil.test")))
+        still = [self.process.pid]
+        for pid, _ in descendants(self.process.pid):
+            with open(f"/proc/{pid}/cmdline", "rb") as f:
+                if re.match(rb"[^\0]*glovebox-(kernel|gateway)", f.read()):
+                    still.append(pid)
+        for number in (signal.SIGSTOP, signal.SIGCONT):
+            for pid in still:
+                os.kill(pid, number)
+        self.assertEqual(looked("exec", self.name), ["NONAME", "ok"])
+        self.assertEqual({d["gen"] for d in self.decisions("dns")}, {2})
+        self.process.stdin.close()
+        self.process.wait()
+        self.expect_refused(self.set(domain("evil.test")), "no sandbox of this name is running; ", 125)
+        self.assertEqual(looked("run", "--name", self.name), ["NONAME", "NONAME"])
 
     def test_phases_are_moved_on_from_outside(self):
         phased = self.document(domain("api.good.test", phases=["install"]), domain("git.good.test", phases=["run"]),
