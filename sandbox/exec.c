@@ -425,7 +425,7 @@ static void note_over(struct exec *x)
 void exec_note_ended(struct exec *x, int32_t status, uint32_t reason)
 {
     x->status = status;
-    x->reason = reason == CONTROL_BY_HOST && x->ran_out_of_memory ? CONTROL_BY_MEMORY : reason;
+    x->reason = control_is_by_host(reason) && x->ran_out_of_memory ? CONTROL_BY_MEMORY : reason;
     note_over(x);
     for (size_t i = 0; i < ARRAY_SIZE(x->streams); i++) {
         struct exec_stream *s = &x->streams[i];

@@ -435,7 +435,7 @@ void execs_take(struct execs *x, const struct control_packet *p, const char *tex
         /* The kernel may live just long enough to see what the end of the sandbox did to it, or
          * what the starter did, who kills programs where the kernel is late. */
         bool is_ours = reason == CONTROL_BY_ITSELF ||
-                       (reason == CONTROL_BY_HOST && !program->ran_out_of_memory);
+                       (control_is_by_host(reason) && !program->ran_out_of_memory);
         if (x->is_ending && p->status == SIGKILL && is_ours)
             reason = CONTROL_BY_ITSELF | EXEC_WITH_SANDBOX;
         exec_note_ended(program, p->status, reason);

@@ -89,6 +89,8 @@ void outcome_note_signal(struct sandbox_outcome *o, int sig, const char *sender)
              sender);
 }
 
+#define UNTOLD "otherwise, as when a stack overflows: Linux before 6.15 does not tell which"
+
 /* SIGKILL that came neither from within nor from the sandbox's kernel. */
 static void note_kill_by_host(struct sandbox_outcome *o, const struct end_facts *f)
 {
@@ -98,7 +100,9 @@ static void note_kill_by_host(struct sandbox_outcome *o, const struct end_facts 
     }
     if (!f->is_out_of_memory) {
         o->cause = SANDBOX_SIGNALED;
-        snprintf(o->words, sizeof(o->words), "ended by SIGKILL from outside of the sandbox");
+        snprintf(o->words, sizeof(o->words), "ended by SIGKILL%s",
+                 f->reason == CONTROL_BY_HOST_UNTOLD ? ", or " UNTOLD
+                                                     : " from outside of the sandbox");
         return;
     }
     o->cause = SANDBOX_HOST_FAILURE;
@@ -133,7 +137,7 @@ static void note_by_reason(struct sandbox_outcome *o, const struct end_facts *f)
         {CONTROL_BY_IDLE, SANDBOX_IDLE, LIMIT_IDLE},
     };
     o->cause = SANDBOX_SIGNALED;
-    if (f->reason == CONTROL_BY_HOST)
+    if (control_is_by_host(f->reason))
         note_kill_by_host(o, f);
     if (f->reason == CONTROL_BY_DISK)
         note_full_disk(o);
@@ -218,7 +222,8 @@ void outcome_describe_casualty(const struct sandbox_limits *l, const struct end_
         snprintf(ret, size, "process %d was killed %s: ", pid,
                  f->is_out_of_memory            ? "since the machine ran out of memory"
                  : f->reason == CONTROL_BY_DISK ? "since the disk with its private files is full"
-                                                : "from outside of the sandbox");
+                 : f->reason == CONTROL_BY_HOST_UNTOLD ? "from outside of the sandbox, or " UNTOLD
+                                                       : "from outside of the sandbox");
 }
 
 void outcome_note_totals(struct sandbox_outcome *o, const struct control_packet *p)

@@ -25,7 +25,7 @@ static void note_exit(struct run *r, const struct control_packet *p)
     if (r->is_ended_by_us) {
         outcome_note_program(o, p->value);
     } else {
-        if (p->reason == CONTROL_BY_HOST)
+        if (control_is_by_host(p->reason))
             facts.is_out_of_memory = place_ran_out_of_memory(&r->place, &facts.is_at_limit);
         outcome_note_exit(o, &facts);
     }
@@ -52,7 +52,7 @@ static void note_casualty(struct run *r, const struct control_packet *p, const c
                               .is_at_limit = p->reason == CONTROL_BY_MEMORY};
     facts.is_out_of_memory =
         facts.is_at_limit ||
-        (p->reason == CONTROL_BY_HOST && place_ran_out_of_memory(&r->place, &facts.is_at_limit));
+        (control_is_by_host(p->reason) && place_ran_out_of_memory(&r->place, &facts.is_at_limit));
     if (facts.is_at_limit) {
         r->outcome->memory_kills++;
         execs_note_memory(&r->execs, p->value);

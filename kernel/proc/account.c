@@ -92,12 +92,13 @@ void account_add_unseen(int64_t ns)
     totals.user_ns += ns;
 }
 
-int account_unexpected_end(const struct process *p)
+bool account_unexpected_end(const struct process *p, int *ret_status)
 {
     struct pidfd_info_exit info = {.mask = PIDFD_INFO_EXIT};
-    if (ioctl(p->pidfd.n, PIDFD_GET_INFO_EXIT, &info) == 0 && (info.mask & PIDFD_INFO_EXIT))
-        return info.exit_code & 0xff7f;
-    return SIGKILL;
+    bool is_told =
+        ioctl(p->pidfd.n, PIDFD_GET_INFO_EXIT, &info) == 0 && (info.mask & PIDFD_INFO_EXIT);
+    *ret_status = is_told ? info.exit_code & 0xff7f : SIGKILL;
+    return is_told;
 }
 
 static void add_time(struct timeval *sum, struct timeval t)

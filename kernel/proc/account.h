@@ -23,9 +23,10 @@ void account_add_unseen(int64_t ns);
 
 /*
  * The wait status of a process that ended without exit_group and without a signal of ours: from the
- * host where it says (Linux 6.15), else SIGKILL, which is what its out-of-memory killer sends.
+ * host where it says (Linux 6.15), else SIGKILL, which is what its out-of-memory killer sends, and
+ * false.
  */
-int account_unexpected_end(const struct process *p);
+bool account_unexpected_end(const struct process *p, int *ret_status);
 
 /* What p has used and those of its children that it has waited for: what wait4(2) says of a zombie.
  */

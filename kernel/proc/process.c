@@ -559,11 +559,13 @@ void process_ended(struct process *p)
     if (p->state == PROCESS_ZOMBIE)
         return;
     if (!p->exiting) {
-        process_note_end(p, account_unexpected_end(p));
-        if (p->wait_status == SIGKILL)
-            p->end_reason = CONTROL_BY_HOST;
+        int status;
+        bool is_told = account_unexpected_end(p, &status);
+        process_note_end(p, status);
+        if (status == SIGKILL)
+            p->end_reason = is_told ? CONTROL_BY_HOST : CONTROL_BY_HOST_UNTOLD;
     }
-    process_memory_kills += p->end_reason == CONTROL_BY_MEMORY || p->end_reason == CONTROL_BY_HOST;
+    process_memory_kills += p->end_reason == CONTROL_BY_MEMORY || control_is_by_host(p->end_reason);
     process_ending--;
     p->state = PROCESS_ZOMBIE;
     process_zombies++;

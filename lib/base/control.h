@@ -150,10 +150,17 @@ enum control_reason {
     CONTROL_BY_CPU_BUDGET,   /* cpu_budget_ns were used up: all is ended */
     CONTROL_BY_WRITE_BUDGET, /* write_budget_bytes, likewise */
     CONTROL_BY_SEND_BUDGET,  /* send_budget_bytes, likewise */
-    CONTROL_BY_IDLE, /* likewise: for idle_ns no byte came in or out of the streams or over a
-                        connection from outside, and
-                        programs used less than a hundredth of one processor */
+    CONTROL_BY_IDLE,        /* likewise: for idle_ns no byte came in or out of the streams or over a
+                               connection from outside, and
+                               programs used less than a hundredth of one processor */
+    CONTROL_BY_HOST_UNTOLD, /* as CONTROL_BY_HOST, where the host says no more than that it ended
+                               (Linux before 6.15): SIGKILL, or what a program can't be asked about,
+                               as SIGSEGV when its stack has overflowed */
 };
+static inline bool control_is_by_host(uint32_t reason)
+{
+    return reason == CONTROL_BY_HOST || reason == CONTROL_BY_HOST_UNTOLD;
+}
 #define CONTROL_REASON_MASK 0xffu
 
 /* What the kernel alone knows. */
