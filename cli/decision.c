@@ -24,8 +24,18 @@ static const struct {
     {"name_conflict", "use one name for all of the connection"},
     {"unreadable", "some names are denied, and this connection hides its own"},
     {"ech", "turn encrypted hellos off in the program"},
-    {"malformed", "that is no host name or port"},
+    {"malformed", "that is no host name, port or message that could be read in one way only"},
+    {"smuggling", "its length or its end could be read in two ways; write the request anew"},
     {"proto", "that protocol is not carried there"},
+    {"port", "allow the port with --allow NAME:PORT, or a rule in the policy"},
+    {"request", "the rules for that host have other methods or paths; add this one to a rule"},
+    {"secret_violation",
+     "it has a placeholder of a secret that is not for it; see the secret's allow"},
+    {"signature", "leave signing to the gateway, as the secret's sign says"},
+    {"http2_clear", "use TLS, or HTTP/1.1"},
+    {"upstream_tls", "the server's certificate is not good; tls.extra_ca_pem adds authorities"},
+    {"upstream_proxy", "the policy's proxy failed, and nothing goes past it"},
+    {"upstream", "the server failed"},
     {"policy_changed", "the policy was replaced while it was open"},
     {"ssh:unbound", "OpenSSH 8.9 or newer says for which session it asks"},
     {"ssh:", "the agent signs logins at the secret's hosts, as its user, and nothing else"},
@@ -119,8 +129,10 @@ static void format_place(const json_t *line, char *ret, size_t size)
 
 static void format_request(const json_t *line, char *ret, size_t size)
 {
-    char method[SHOWN], name[SHOWN], path[SHOWN];
-    snprintf(ret, size, "%.16s %s%s", text_of(line, "method", method), text_of(line, "name", name),
+    char method[SHOWN], host[SHOWN], path[SHOWN];
+    if (!text_of(line, "name", host)[0])
+        text_of(line, "dst", host);
+    snprintf(ret, size, "%.16s %s%s", text_of(line, "method", method), host,
              text_of(line, "path", path));
 }
 
@@ -169,21 +181,54 @@ static const char *find_advice(const char *reason)
     return "";
 }
 
+/* How much passed, and which secrets were used. */
+static void format_outcome(const json_t *line, char *ret, size_t size)
+{
+    const json_t *name;
+    size_t i, used = 0;
+    ret[0] = '\0';
+    if (json_object_get(line, "guest_tx"))
+        used = (size_t)snprintf(ret, size, "%lld bytes out, %lld in",
+                                (long long)number_of(line, "guest_tx"),
+                                (long long)number_of(line, "guest_rx"));
+    json_array_foreach(json_object_get(line, "secrets"), i, name)
+    {
+        char shown[SHOWN];
+        if (is_event(line, "ssh") || !json_is_string(name) || used >= size)
+            return;
+        text_line(json_string_value(name), json_string_length(name), shown, sizeof(shown));
+        used += (size_t)snprintf(ret + used, size - used, "%s%s",
+                                 i      ? ", "
+                                 : used ? "; by "
+                                        : "by ",
+                                 shown);
+    }
+}
+
+/* What a rule says is its author's to say; of the rest the program is told less than its owner. */
+static const char *advice_for(const json_t *line, const char *reason)
+{
+    bool is_rules = !strncmp(reason, "rule:", strlen("rule:")) && json_object_get(line, "words");
+    if (is_rules || !decision_is_denial(line))
+        return "";
+    return is_event(line, "request") && !strcmp(reason, "default")
+               ? "no rule allows this request: add its method and path to one, or allow its host"
+               : find_advice(reason);
+}
+
 /* What to do, or what came of it. */
 static void format_rest(const json_t *line, const char *reason, char *ret, size_t size)
 {
     char words[SHOWN];
-    text_of(line, "words", words);
-    ret[0] = '\0';
-    if (words[0])
+    const char *advice = advice_for(line, reason);
+    if (!advice[0] && text_of(line, "words", words)[0])
         snprintf(ret, size, "%s", words);
-    else if (json_object_get(line, "guest_tx"))
-        snprintf(ret, size, "%lld bytes out, %lld in", (long long)number_of(line, "guest_tx"),
-                 (long long)number_of(line, "guest_rx"));
     else if (is_event(line, "update"))
         snprintf(ret, size, "%s", text_of(line, "error", words));
-    else if (decision_is_denial(line))
-        snprintf(ret, size, "%s", find_advice(reason));
+    else if (advice[0] && !is_event(line, "close"))
+        snprintf(ret, size, "%s", advice);
+    else
+        format_outcome(line, ret, size);
 }
 
 void decision_print_head(FILE *out)

@@ -31,11 +31,27 @@ static int compose(const char *word, struct buf *ret, struct sandbox_error *e)
     _cleanup_free_ char *folder = getcwd(NULL, 0);
     const struct policy_words words = {.secrets = &word, .secret_count = 1, .folder = folder};
     if (policy_compose(&words, ret, &wrong) < 0)
-        return sandbox_error_set(e, -EINVAL, "policy secret: %s", wrong.text);
+        return sandbox_error_set(e, -EINVAL, "%s", wrong.text);
     return 0;
 }
 
 /* ---- another value ---- */
+
+/* Stands for the hosts that are known, where a whole word is read. */
+#define SOME_HOST "@secret.invalid"
+
+/* e's sentence is of a word that nobody wrote. */
+static int blame_source(const char *text, struct sandbox_error *e)
+{
+    char *end = strstr(e->text, SOME_HOST);
+    if (strchr(text, '@'))
+        return sandbox_error_set(e, -EINVAL,
+                                 "the sandbox has it already, and where it may go stays as it is; "
+                                 "write NAME=SOURCE, without @HOST");
+    if (end)
+        memmove(end, end + strlen(SOME_HOST), strlen(end + strlen(SOME_HOST)) + 1);
+    return -EINVAL;
+}
 
 /* The secret that NAME=SOURCE means; where it may go is known already. */
 static struct policy *parse_secret(const char *text, struct sandbox_error *e)
@@ -47,14 +63,16 @@ static struct policy *parse_secret(const char *text, struct sandbox_error *e)
     static const char ssh[] = "=ssh:";
     size_t name_size = strcspn(text, "=");
     bool is_ssh = !strncmp(text + name_size, ssh, strlen(ssh));
-    buf_printf(&word, "%.*s%s%s@secret.invalid", (int)name_size, text, is_ssh ? "=" : "",
+    buf_printf(&word, "%.*s%s%s" SOME_HOST, (int)name_size, text, is_ssh ? "=" : "",
                text + name_size + (is_ssh ? strlen(ssh) : 0));
     if (word.failed) {
-        sandbox_error_set(e, -E2BIG, "policy secret: too long; write NAME=SOURCE");
-    } else if (compose(word.data, &json, e) == 0) {
+        sandbox_error_set(e, -E2BIG, "it is too long; write NAME=SOURCE");
+    } else if (compose(word.data, &json, e) < 0) {
+        blame_source(text, e);
+    } else {
         p = policy_parse(json.data, json.size, &wrong);
         if (!p)
-            sandbox_error_set(e, -EINVAL, "policy secret: %s", wrong.text);
+            sandbox_error_set(e, -EINVAL, "%s", wrong.text);
     }
     buf_done(&word);
     buf_done(&json);

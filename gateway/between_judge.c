@@ -30,8 +30,9 @@ static void deny(struct between *b, const struct policy_verdict *v)
                       v->cause == POLICY_CAUSE_NAME_CONFLICT;
     e.is_decision = true;
     e.reason = hides_name ? "ech" : v->reason;
+    e.words = v->words ? v->words : "this needs to look into the connection";
     log_write(&e);
-    log_denial(&e, v->words ? v->words : "this needs to look into the connection");
+    log_denial(&e, e.words);
     if (b->flight.kind == FLIGHT_HTTP2 && b->guest_rx == 0) {
         buf_append(&b->to_guest, use_http_1_1, sizeof(use_http_1_1));
         close_softly(b);
@@ -154,9 +155,10 @@ static void log_request(void *context, const struct exchange_record *r)
     e.would_deny = r->would_deny;
     e.reason = r->reason;
     e.request = r;
+    e.words = r->words;
     log_write(&e);
     if (!r->is_allowed)
-        log_denial(&e, "the request was refused");
+        log_denial(&e, r->words ? r->words : "the request was refused");
 }
 
 static void end_sandbox(void *context, const char *secret)

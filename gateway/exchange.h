@@ -39,6 +39,7 @@ struct exchange_record {
     const char *reason; /* as policy_verdict.reason, or "malformed", "smuggling", "limit:...",
                          * "connect", "trace", "secret_violation", "upstream", ... */
     const char *rule;   /* its id */
+    const char *words;  /* of what was refused, if the program was told any; NULL: none */
     uint64_t guest_tx, guest_rx; /* bytes of the request and of what answered it, heads too */
     const char *const *secrets;  /* names of those that went out */
     size_t secret_count;

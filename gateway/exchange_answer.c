@@ -108,6 +108,7 @@ void exchange_refuse(struct exchange *x, unsigned status, const char *reason, co
     x->is_allowed = x->would_deny = false;
     if (reason != x->reason)
         snprintf(x->reason, sizeof(x->reason), "%s", reason);
+    snprintf(x->words, sizeof(x->words), "%s", words ? words : "");
     answer(x, status, reason, words);
 }
 
@@ -161,6 +162,7 @@ static void write_record(const struct exchange *x)
         .would_deny = x->would_deny,
         .reason = x->reason,
         .rule = x->rule[0] ? x->rule : NULL,
+        .words = x->words[0] ? x->words : NULL,
         .guest_tx = x->guest_tx,
         .guest_rx = x->guest_rx,
         .secrets = names,
@@ -179,7 +181,7 @@ void exchange_finish(struct exchange *x)
     x->is_recording = x->is_allowed = x->would_deny = x->closes = false;
     x->status = 0;
     x->guest_tx = x->guest_rx = 0;
-    x->authority[0] = x->reason[0] = x->rule[0] = '\0';
+    x->authority[0] = x->reason[0] = x->rule[0] = x->words[0] = '\0';
     x->violation = x->upgrade = x->proxy_authorization = NULL;
     exchange_sign_end(x);
     exchange_secrets_end(x);

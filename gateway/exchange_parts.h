@@ -117,6 +117,7 @@ struct exchange {
     unsigned status;
     bool is_allowed, would_deny;
     char reason[POLICY_REASON_MAX_BYTES];
+    char words[256]; /* of a refusal */
     char rule[POLICY_ID_MAX_BYTES + 1];
     uint64_t guest_tx, guest_rx;
     const char *violation;

@@ -59,7 +59,10 @@ void exchange_secrets_refuse(struct exchange *x)
     /* Not with the record, which waits until the program has read its answer. */
     if (x->violation && x->violation_action == POLICY_VIOLATION_TERMINATE && x->setup.terminate)
         x->setup.terminate(x->setup.context, x->violation);
-    exchange_refuse(x, 403, "secret_violation", "a secret may not go with this request");
+    exchange_refuse(
+        x, 403, "secret_violation",
+        "a placeholder in this request is of a secret that is not for this host, method and "
+        "path; leave it out");
 }
 
 int exchange_secrets_fill(struct exchange *x, struct exchange_fields *fields, const char *query,

@@ -258,6 +258,7 @@ void flow_deny(struct flow *f, const char *reason, const char *words,
     struct log_entry e = flow_log_entry(f, "connect");
     e.is_decision = true;
     e.reason = reason;
+    e.words = words;
     e.resolved = found;
     log_write(&e);
     log_denial(&e, words);
@@ -283,6 +284,7 @@ static void fail_by_proxy(struct flow *f)
     struct log_entry e = flow_log_entry(f, "connect");
     e.is_decision = true;
     e.reason = "upstream_proxy";
+    e.words = words;
     log_write(&e);
     log_denial(&e, words);
     if (!f->between || !between_failed(f->between, "upstream_proxy", words))

@@ -225,6 +225,7 @@ void log_write(const struct log_entry *e)
         set_decision(o, e);
     else
         set_text(o, "reason", e->reason);
+    set_text(o, "words", e->words);
     set_address(o, "dialled", e->dialled);
     if (e->resolved)
         set_resolved(o, e->resolved);

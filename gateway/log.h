@@ -34,6 +34,7 @@ struct log_entry {
     const char *program;
     bool is_decision, is_allowed, would_deny;
     const char *reason;
+    const char *words; /* of a denial: what the guest is told, if it can be */
     const struct in6_addr *dialled;
     const struct dns_addresses *resolved;
     int error; /* positive errno of the dial */

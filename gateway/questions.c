@@ -67,6 +67,7 @@ static void refuse(const struct question *q, const char *reason, const char *wor
 {
     struct log_entry e = entry_of(q);
     e.reason = reason;
+    e.words = words;
     log_write(&e);
     log_denial(&e, words);
     answer(q, &(struct dns_answer){.rcode = DNS_NXDOMAIN, .blocked = words});
@@ -148,6 +149,7 @@ static void on_found(void *context, const struct dns_addresses *found)
     e.would_deny &= e.is_allowed;
     e.reason = dropped.reason[0] ? dropped.reason : e.reason;
     e.resolved = found;
+    e.words = e.is_allowed ? NULL : dropped.words;
     log_write(&e);
     if (!e.is_allowed)
         log_denial(&e, dropped.words);

@@ -58,6 +58,8 @@ void policy_verdict_deny(struct policy_verdict *v, enum policy_cause cause);
 void policy_verdict_deny_class(struct policy_verdict *v, enum policy_cause cause,
                                enum policy_group class);
 void policy_verdict_deny_smtp(struct policy_verdict *v);
+/* Denied by default, and rule misses it by that alone: so it is told. */
+void policy_verdict_set_near(struct policy_verdict *v, enum policy_cause near, int rule);
 void policy_verdict_set_rule(struct policy_verdict *v, const struct policy_document *d,
                              const struct policy_rule *rule);
 

@@ -242,8 +242,7 @@ static void find_near(const struct policy_view *v, struct policy_verdict *ret)
         enum policy_cause near = policy_view_near(v, &d->rules[i]);
         if (near == POLICY_CAUSE_NONE)
             continue;
-        ret->near = near;
-        ret->near_rule = (int)i;
+        policy_verdict_set_near(ret, near, (int)i);
         return;
     }
 }

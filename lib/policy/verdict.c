@@ -72,6 +72,13 @@ void policy_verdict_set_rule(struct policy_verdict *v, const struct policy_docum
         v->words = rule->reason ? rule->reason : causes[POLICY_CAUSE_RULE].words;
 }
 
+void policy_verdict_set_near(struct policy_verdict *v, enum policy_cause near, int rule)
+{
+    v->near = near;
+    v->near_rule = rule;
+    v->words = causes[near].words;
+}
+
 void policy_verdict_audit(struct policy_verdict *v, const struct policy_document *d)
 {
     bool is_for_all = v->cause == POLICY_CAUSE_FLOOR || v->cause == POLICY_CAUSE_RESOLVED ||

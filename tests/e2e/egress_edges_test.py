@@ -151,6 +151,8 @@ print(json.dumps([urgent(), early("{GOOD}", "api.good.test"), early("{EVIL}", "e
         self.assertEqual(found[:3], ["ok", "EACCES", "EACCES"])
         self.assertNotEqual(found[3], "ok")
         self.expect_connections([f"{GOOD}:80"])
+        self.assertEqual([(d["reason"], d["words"]) for d in self.decisions("connect") if d["decision"] == "deny"][:2],
+                         [("default", "this sandbox may not use that port there")] * 2)
 
     def test_c29_a_server_that_speaks_first_by_its_address(self):
         """Nothing is known of whom it is for, so the first bytes are waited for, but not for long."""

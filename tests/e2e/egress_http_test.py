@@ -369,6 +369,8 @@ print(json.dumps([first(length) for length in (8000, 9000, 50000)]))
         self.expect_codes({"get('/acme/x')": 200, "get('/mallory/x')": 403, "get('/acme/../mallory/x')": 403,
                            "get('/acme/%2e%2e/mallory')": 403, "get('/acme/x', method='POST')": 403}, *rules)
         self.assertEqual([r[2] for r in self.came_in()["requests"]], ["/acme/x"] * 2)
+        self.assertEqual({d["words"] for d in self.decisions("request") if d["decision"] == "deny"},
+                         {"this sandbox may not make that request there"})
 
 
 class Hellos(Talk):

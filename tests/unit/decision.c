@@ -52,6 +52,23 @@ TEST(rows)
         {"{\"event\":\"request\",\"method\":\"GET\",\"name\":\"a.test\",\"path\":\"/x\","
          "\"decision\":\"allow\",\"reason\":\"rule:a\"}",
          "allow GET a.test/x rule:a"},
+        {"{\"event\":\"request\",\"method\":\"GET\",\"name\":\"a.test\",\"path\":\"/x\","
+         "\"decision\":\"allow\",\"reason\":\"rule:a\",\"guest_tx\":1,\"guest_rx\":2,"
+         "\"secrets\":[\"K\",\"L\"]}",
+         "allow GET a.test/x rule:a 1 bytes out, 2 in; by K, L"},
+        {"{\"event\":\"request\",\"method\":\"GET\",\"dst\":\"20.0.0.1\",\"path\":\"/x\","
+         "\"decision\":\"deny\",\"reason\":\"default\",\"guest_tx\":1,\"guest_rx\":2}",
+         "deny GET 20.0.0.1/x default no rule allows this request: add its method and path to one, "
+         "or allow its host"},
+        {"{\"event\":\"dns\",\"name\":\"a.test\",\"decision\":\"deny\",\"reason\":\"rule:no\","
+         "\"words\":\"use b.test\"}",
+         "deny dns a.test rule:no use b.test"},
+        {"{\"event\":\"dns\",\"name\":\"a.test\",\"decision\":\"deny\",\"reason\":\"dns_name\","
+         "\"words\":\"it may not\"}",
+         "deny dns a.test dns_name allow the name with --allow, or a rule in the policy"},
+        {"{\"event\":\"login\",\"proto\":\"tcp\",\"name\":\"a.test\",\"port\":5432,"
+         "\"decision\":\"allow\",\"reason\":\"login\",\"secrets\":[\"DB\"]}",
+         "allow tcp a.test:5432 login by DB"},
         {"{\"event\":\"update\",\"gen\":2,\"decision\":\"deny\",\"error\":\"why\"}",
          "refused generation 2 why"},
         {"{\"event\":\"update\",\"gen\":3,\"decision\":\"allow\"}", "policy generation 3"},
