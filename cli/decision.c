@@ -35,11 +35,12 @@ static const struct {
     {"http2_clear", "use TLS, or HTTP/1.1"},
     {"upstream_tls", "the server's certificate is not good; tls.extra_ca_pem adds authorities"},
     {"upstream_proxy", "the policy's proxy failed, and nothing goes past it"},
-    {"upstream", "the server failed"},
+    {"upstream", "the server can't be reached, or said what is no good answer"},
     {"policy_changed", "the policy was replaced while it was open"},
     {"ssh:unbound", "OpenSSH 8.9 or newer says for which session it asks"},
     {"ssh:", "the agent signs logins at the secret's hosts, as its user, and nothing else"},
     {"limit:", "a limit of the policy was reached"},
+    {"scrub", "the answer could not be searched for secrets; see the secret's scrub"},
 };
 
 static const char *text_of(const json_t *line, const char *key, char ret[static SHOWN])
@@ -82,6 +83,17 @@ bool decision_is_denial(const json_t *line)
            (reason && !strcmp(reason, "policy_changed"));
 }
 
+/* A request that was allowed, and that nothing good came of. */
+static bool is_failure(const json_t *line)
+{
+    static const char *const reasons[] = {"upstream", "limit:", "scrub"};
+    const char *reason = json_string_value(json_object_get(line, "reason"));
+    for (size_t i = 0; reason && i < ARRAY_SIZE(reasons); i++)
+        if (!strncmp(reason, reasons[i], strlen(reasons[i])))
+            return is_event(line, "request") && has_decision(line, "allow");
+    return false;
+}
+
 /* Of this day, as the wall shows it. */
 static void format_time(const json_t *line, char *ret, size_t size)
 {
@@ -108,7 +120,7 @@ static const char *verdict_of(const json_t *line)
         return "audit";
     if (has_decision(line, "deny"))
         return "deny";
-    return json_object_get(line, "error") ? "failed" : "allow";
+    return json_object_get(line, "error") || is_failure(line) ? "failed" : "allow";
 }
 
 static void format_place(const json_t *line, char *ret, size_t size)
@@ -209,7 +221,7 @@ static void format_outcome(const json_t *line, char *ret, size_t size)
 static const char *advice_for(const json_t *line, const char *reason)
 {
     bool is_rules = !strncmp(reason, "rule:", strlen("rule:")) && json_object_get(line, "words");
-    if (is_rules || !decision_is_denial(line))
+    if (is_rules || (!decision_is_denial(line) && !is_failure(line)))
         return "";
     return is_event(line, "request") && !strcmp(reason, "default")
                ? "no rule allows this request: add its method and path to one, or allow its host"

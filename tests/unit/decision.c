@@ -66,6 +66,10 @@ TEST(rows)
         {"{\"event\":\"dns\",\"name\":\"a.test\",\"decision\":\"deny\",\"reason\":\"dns_name\","
          "\"words\":\"it may not\"}",
          "deny dns a.test dns_name allow the name with --allow, or a rule in the policy"},
+        {"{\"event\":\"request\",\"method\":\"GET\",\"name\":\"a.test\",\"path\":\"/x\","
+         "\"decision\":\"allow\",\"reason\":\"upstream_tls\",\"guest_tx\":1,\"guest_rx\":2}",
+         "failed GET a.test/x upstream_tls the server's certificate is not good; tls.extra_ca_pem "
+         "adds authorities"},
         {"{\"event\":\"login\",\"proto\":\"tcp\",\"name\":\"a.test\",\"port\":5432,"
          "\"decision\":\"allow\",\"reason\":\"login\",\"secrets\":[\"DB\"]}",
          "allow tcp a.test:5432 login by DB"},
