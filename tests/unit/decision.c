@@ -70,6 +70,10 @@ TEST(rows)
          "\"decision\":\"allow\",\"reason\":\"upstream_tls\",\"guest_tx\":1,\"guest_rx\":2}",
          "failed GET a.test/x upstream_tls the server's certificate is not good; tls.extra_ca_pem "
          "adds authorities"},
+        {"{\"event\":\"connect\",\"proto\":\"tcp\",\"dst\":\"169.254.169.254\",\"port\":80,"
+         "\"decision\":\"deny\",\"reason\":\"floor:metadata\"}",
+         "deny tcp 169.254.169.254:80 floor:metadata closed for all sandboxes, and nothing opens "
+         "it"},
         {"{\"event\":\"login\",\"proto\":\"tcp\",\"name\":\"a.test\",\"port\":5432,"
          "\"decision\":\"allow\",\"reason\":\"login\",\"secrets\":[\"DB\"]}",
          "allow tcp a.test:5432 login by DB"},
