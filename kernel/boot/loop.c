@@ -90,27 +90,49 @@ static bool expects_no_call(void)
     return process_ending > 0 || call_total == thread_total;
 }
 
+/* What woken calls may take before new ones get their turn, and these before the next of those. */
+#define TURN_NS NSEC_PER_MSEC
+
+/* False: there are no tasks any more. */
+static bool receive(bool *ret_received)
+{
+    struct seccomp_notif n;
+    int64_t deadline = call_is_any_woken() ? 0 : timer_next_ns();
+    int r = host->receive(&n, deadline, expects_no_call());
+    if (r == 0)
+        dispatch(&n);
+    if (timer_next_ns() != TIMER_NEVER)
+        timer_run(clock_monotonic_ns());
+    *ret_received = r == 0;
+    return r != -ENODEV;
+}
+
+/* New calls, one by one, for as long as the round of the woken ones waits for them. */
+static bool receive_turn(bool waits)
+{
+    bool received;
+    int64_t until_ns = waits ? clock_monotonic_ns() + TURN_NS : 0;
+    do {
+        if (!receive(&received))
+            return false;
+    } while (waits && received && !stopping && clock_monotonic_ns() < until_ns);
+    return true;
+}
+
 void loop_run(void)
 {
     call_may_run = exec_may_run;
     call_on_end = on_call_end;
     call_on_park = on_call_park;
     while (!stopping) {
-        struct seccomp_notif n;
-        call_run_woken();
+        bool is_done = call_run_woken(TURN_NS);
         /* Of what they, timers and the host have changed; its signals may wake others. */
         async_deliver();
         if (stopping)
             break;
-        int64_t deadline = call_is_any_woken() ? 0 : timer_next_ns();
         if (kernel.config.trace)
             trace_flush();
-        int r = host->receive(&n, deadline, expects_no_call());
-        if (r == 0)
-            dispatch(&n);
-        else if (r == -ENODEV)
+        if (!receive_turn(!is_done))
             break;
-        if (timer_next_ns() != TIMER_NEVER)
-            timer_run(clock_monotonic_ns());
     }
 }

@@ -16,6 +16,7 @@ _Static_assert(CALL_DROP < CALL_HOST && CALL_HOST < CALL_PARKED && CALL_PARKED <
 #define POOL_MAX 256
 
 static struct list woken = {&woken, &woken};
+static struct list this_turn = {&this_turn, &this_turn}; /* of those, what is to be run next */
 static struct call *pool[POOL_MAX];
 static size_t pool_count;
 
@@ -185,26 +186,31 @@ void call_wake(struct call *c)
         list_append(&woken, &c->run_link);
 }
 
-void call_run_woken(void)
+bool call_run_woken(int64_t for_ns)
 {
+    if (!call_is_any_woken())
+        return true;
+    int64_t start_ns = clock_monotonic_ns();
     /* Only those woken by now: what they wake in turn is for the next round. */
-    struct list batch;
-    list_init(&batch);
-    list_splice(&batch, &woken);
-    while (!list_is_empty(&batch)) {
-        struct call *c = list_first(&batch, struct call, run_link);
+    if (list_is_empty(&this_turn))
+        list_splice(&this_turn, &woken);
+    while (!list_is_empty(&this_turn)) {
+        struct call *c = list_first(&this_turn, struct call, run_link);
         list_remove(&c->run_link);
         /* Long after the notification, its task may be gone and the number be another's. */
         if (host->is_valid(c->id))
             call_run(c);
         else
             call_abandon(c);
+        if (!list_is_empty(&this_turn) && clock_monotonic_ns() - start_ns >= for_ns)
+            return false;
     }
+    return true;
 }
 
 bool call_is_any_woken(void)
 {
-    return !list_is_empty(&woken);
+    return !list_is_empty(&woken) || !list_is_empty(&this_turn);
 }
 
 static long interrupted_result(struct call *c, bool handler_runs, bool handler_restarts)

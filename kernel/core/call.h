@@ -164,12 +164,13 @@ void call_abandon(struct call *c);
 
 /*
  * For the main loop. call_new: a call from the pool, zeroed, or NULL. call_run: runs the handler
- * and acts on what it returns. call_run_woken: runs all that were woken; what these wake waits for
- * the next time. call_is_any_woken: whether something waits for it.
+ * and acts on what it returns. call_run_woken: a round of all that were woken; what these wake
+ * waits for the next round. False when for_ns passed first: the rest of the round is left for the
+ * next time. call_is_any_woken: whether something waits for it.
  */
 struct call *call_new(void);
 void call_run(struct call *c);
-void call_run_woken(void);
+bool call_run_woken(int64_t for_ns);
 bool call_is_any_woken(void);
 
 /*

@@ -29,7 +29,7 @@ static void pump(void)
 {
     uint32_t extra;
     host_watch_wait(HOSTFD_NONE, 0, &extra);
-    call_run_woken();
+    call_run_woken(INT64_MAX);
 }
 
 static void put_address(uint16_t port, uint32_t address)

@@ -247,7 +247,7 @@ static void steps(struct input *in)
         uint32_t extra;
         all[input_byte(in) % ARRAY_SIZE(all)](in);
         host_watch_wait(HOSTFD_NONE, 0, &extra);
-        call_run_woken();
+        call_run_woken(INT64_MAX);
     }
 }
 

@@ -780,11 +780,11 @@ static void collect_rights(void)
 {
     const struct timespec moment = {.tv_nsec = NSEC_PER_MSEC};
     rights_collect();
-    call_run_woken();
+    call_run_woken(INT64_MAX);
     for (int i = 0; i < COLLECT_TRIES && file_count() > 0; i++) {
         nanosleep(&moment, NULL);
         rights_collect();
-        call_run_woken();
+        call_run_woken(INT64_MAX);
     }
 }
 

@@ -5,8 +5,9 @@
  * edge (the host merges neighbours without a file) is cut there.
  *
  * maps and smaps may have tens of thousands of mappings, so they are made a part at a time, from
- * the host's file, which stays open from part to part. A few are open at once; who lost his goes on
- * behind the last address that he gave.
+ * the host's file, which stays open from part to part. A limited number is open at once. Who finds
+ * none free waits until a listing ends or rests; of one that rests the file is closed, and it goes
+ * on behind the last address that it gave, which costs reading all that is before.
  *
  * host calls: read
  */
@@ -20,12 +21,16 @@
 #include <sys/sysmacros.h>
 
 #define ROLLUP_MAX_BYTES 16384u
-/* A part of the host's text. It hands out whole records; one that is larger than the room, with a
- * path of some 24 KiB, ends the listing with EIO. */
-#define PART_BYTES 32768
-#define ROOM_BYTES 24576
-#define OPEN_MAX   8
-#define REST_NS    NSEC_PER_SEC
+/*
+ * A part of the host's text. It hands out whole records as far as the room is larger than its own
+ * memory, which has grown with the longest path: a mounted folder's may be deep. A record of more
+ * than ROOM_MAX_BYTES ends the listing with EIO.
+ */
+#define PART_BYTES     32768
+#define ROOM_BYTES     24576
+#define ROOM_MAX_BYTES (1u << 20)
+#define OPEN_MAX       64
+#define REST_NS        (200 * NSEC_PER_MSEC)
 
 /* Linux pads names to this column. */
 #define NAME_COLUMN 73
@@ -143,15 +148,15 @@ static size_t cut_stub(const struct address_space *space, const struct host_map 
 
 struct maps_state {
     struct hostfd fd;
-    struct list open_link; /* open_states, the eldest first */
+    struct list open_link; /* open_states, longest unused first */
     int64_t used_ns;       /* when the last part was read */
+    uint64_t used, asked;  /* by `looks`: that part; the first look for a file in vain, or 0 */
     uint64_t next;         /* mappings that begin below have been given */
 };
 
-static char part[PART_BYTES + ROOM_BYTES];
-
 static struct list open_states = {&open_states, &open_states};
 static unsigned open_count;
+static uint64_t looks;
 
 static void close_state(struct maps_state *s)
 {
@@ -163,19 +168,20 @@ static void close_state(struct maps_state *s)
 }
 
 /*
- * One that rests, or else the newest: a listing that goes on begins anew with its file, so of those
- * that are all in use the elder ones must come to their end.
+ * Makes room for s. A listing that a call is about is looked at in every round of the main loop, so
+ * one that was not since s asked first is in no call: only such a one may lose its file, else many
+ * calls could keep each other from their end. That it rested for a moment is only for its cost. Who
+ * can't wait takes the newest. 0 or READ_GOES_ON.
  */
-static void close_one(void)
+static int close_one(struct maps_state *s, bool can_wait)
 {
-    int64_t rested_ns = clock_monotonic_ns() - REST_NS;
-    struct maps_state *s;
-    list_for_each(s, &open_states, open_link) if (s->used_ns < rested_ns)
-    {
-        close_state(s);
-        return;
-    }
-    close_state(container_of(open_states.prev, struct maps_state, open_link));
+    struct maps_state *eldest = list_first(&open_states, struct maps_state, open_link);
+    if (!can_wait)
+        eldest = container_of(open_states.prev, struct maps_state, open_link);
+    else if (eldest->used >= s->asked || eldest->used_ns > clock_monotonic_ns() - REST_NS)
+        return READ_GOES_ON;
+    close_state(eldest);
+    return 0;
 }
 
 void proc_forget_maps(void *state)
@@ -193,55 +199,70 @@ static struct maps_state *state_of(void **state)
     if (!s)
         return NULL;
     s->fd = HOSTFD_NONE;
-    s->next = 0;
+    s->next = s->asked = 0;
     list_init(&s->open_link);
     return *state = s;
 }
 
-static int open_state(const struct pseudo_node *n, const char *file, struct maps_state *s)
+static int open_state(const struct pseudo_node *n, const char *file, struct maps_state *s,
+                      bool can_wait)
 {
+    char name[64];
+    looks++;
     if (hostfd_is_open(s->fd))
         return 0;
-    char name[64];
     int r = proc_host_name(n, file, name);
     if (r < 0)
         return r;
-    if (open_count == OPEN_MAX)
-        close_one();
+    s->asked = s->asked ? s->asked : looks;
+    if (open_count == OPEN_MAX && (r = close_one(s, can_wait)) < 0)
+        return r;
     while ((r = host->open_proc(name, &s->fd)) == -EMFILE && open_count > 0)
-        close_one();
+        if ((r = close_one(s, can_wait)) < 0)
+            return r;
     if (r < 0)
         return r == -ENOENT ? -ESRCH : r;
+    s->asked = 0;
     list_append(&open_states, &s->open_link);
     open_count++;
     return 0;
 }
 
-/* Bytes, fewer than PART_BYTES at the end of the host's text; or -errno. */
-static ssize_t read_part(struct maps_state *s)
+/* Into part: fewer than PART_BYTES at the end of the host's text. 0 or -errno. */
+static int read_part(struct maps_state *s, struct buf *part)
 {
-    size_t size = 0;
+    size_t room = ROOM_BYTES;
     s->used_ns = clock_monotonic_ns();
-    while (size < PART_BYTES) {
-        ssize_t n = read(s->fd.n, part + size, ROOM_BYTES);
+    s->used = looks;
+    list_remove(&s->open_link);
+    list_append(&open_states, &s->open_link);
+    for (bool is_cut = false; part->size < PART_BYTES || is_cut;) {
+        char *at = buf_room(part, room);
+        if (!at)
+            return room > ROOM_BYTES ? -EIO : -ENOMEM;
+        ssize_t n = read(s->fd.n, at, room);
         if (n < 0)
             return -errno;
         if (n == 0)
             break;
-        size += (size_t)n;
+        buf_extend(part, (size_t)n);
+        /* A full room may end within a record; its end is in the next, the larger the likelier. */
+        is_cut = (size_t)n == room;
+        if (is_cut)
+            room *= 2;
     }
-    return (ssize_t)size;
+    return 0;
 }
 
 static int copy_smaps_lines(const char **at, const char *end, struct buf *b);
 
-/* Writes what the guest is shown of [text, end). 0 or -EIO. */
-static int write_part(const struct address_space *space, struct maps_state *s, const char *end,
-                      bool is_smaps, struct buf *b)
+/* Writes what the guest is shown of part. 0 or -EIO. */
+static int write_part(const struct address_space *space, struct maps_state *s,
+                      const struct buf *part, bool is_smaps, struct buf *b)
 {
     struct shown shown = {.name = BUF_INIT(GUEST_PATH_MAX)};
     struct host_map m, parts[2];
-    const char *at = part;
+    const char *at = part->data, *end = at + part->size;
     int r;
     while ((r = host_map_next(&at, end, &m)) > 0) {
         size_t count = m.start < s->next ? 0 : cut_stub(space, &m, parts);
@@ -256,8 +277,22 @@ static int write_part(const struct address_space *space, struct maps_state *s, c
     return r < 0 ? -EIO : 0;
 }
 
-static int more(const struct pseudo_node *n, const char *file, void **state, struct buf *b)
+static int more_of_part(const struct address_space *space, struct maps_state *s, bool is_smaps,
+                        struct buf *part, struct buf *b)
 {
+    int r = read_part(s, part);
+    if (r == 0 && part->size > 0)
+        r = write_part(space, s, part, is_smaps, b);
+    if (r < 0 || part->size >= PART_BYTES)
+        return r < 0 ? r : 1;
+    close_state(s);
+    return 0;
+}
+
+static int more(const struct pseudo_node *n, const char *file, void **state, bool can_wait,
+                struct buf *b)
+{
+    struct buf part = BUF_INIT(PART_BYTES + 2 * ROOM_MAX_BYTES);
     int r = proc_check_access(n);
     if (r < 0)
         return r;
@@ -267,22 +302,16 @@ static int more(const struct pseudo_node *n, const char *file, void **state, str
     struct maps_state *s = state_of(state);
     if (!s)
         return -ENOMEM;
-    r = open_state(n, file, s);
-    if (r < 0)
-        return r;
-    ssize_t size = read_part(s);
-    if (size < 0)
-        return (int)size;
-    r = write_part(space, s, part + size, file[0] == 's', b);
-    if (r < 0 || size >= PART_BYTES)
-        return r < 0 ? r : 1;
-    close_state(s);
-    return 0;
+    r = open_state(n, file, s, can_wait);
+    if (r == 0)
+        r = more_of_part(space, s, file[0] == 's', &part, b);
+    buf_done(&part);
+    return r;
 }
 
-int proc_more_maps(const struct pseudo_node *n, void **state, struct buf *b)
+int proc_more_maps(const struct pseudo_node *n, void **state, bool can_wait, struct buf *b)
 {
-    return more(n, "maps", state, b);
+    return more(n, "maps", state, can_wait, b);
 }
 
 /* Takes the lines behind a mapping; writes them if they are to be shown. */
@@ -305,9 +334,9 @@ static int copy_smaps_lines(const char **at, const char *end, struct buf *b)
     return r == -ENOENT ? 0 : r;
 }
 
-int proc_more_smaps(const struct pseudo_node *n, void **state, struct buf *b)
+int proc_more_smaps(const struct pseudo_node *n, void **state, bool can_wait, struct buf *b)
 {
-    return more(n, "smaps", state, b);
+    return more(n, "smaps", state, can_wait, b);
 }
 
 int proc_show_smaps_rollup(const struct pseudo_node *n, struct buf *b)

@@ -56,9 +56,10 @@ struct pseudo_entry {
     int (*show)(const struct pseudo_node *n, struct buf *b);
     /*
      * In place of show: appends the next part to b, whole lines. 1, 0 when there is no more, or
-     * -errno. *state is its own, NULL at the start, and freed by forget.
+     * -errno. *state is its own, NULL at the start, and freed by forget. To one who can wait it may
+     * also answer READ_GOES_ON: it has nothing now, and has to be asked again.
      */
-    int (*more)(const struct pseudo_node *n, void **state, struct buf *b);
+    int (*more)(const struct pseudo_node *n, void **state, bool can_wait, struct buf *b);
     void (*forget)(void *state);
     /* What a write means; text is NUL-terminated. NULL: nobody may open the file for writing. */
     int (*store)(const struct pseudo_node *n, const char *text, size_t size);

@@ -4,8 +4,9 @@
  * are on one list, oldest first, so that a guest that opens many large files costs
  * LIMIT_PSEUDO_BYTES and not more.
  *
- * Of a text in parts it has one, which begins at `start`, and what `more` needs to go on. To be
- * read elsewhere it is made from the beginning, again a part at a time.
+ * Of a text in parts it has one, which begins at `start`, and what `more` needs to go on: also when
+ * the part is dropped, so that many who look for far places at once all get there. What lies before
+ * `start` is made from the beginning, again a part at a time.
  */
 #include "kernel/fs/pseudo/pseudo.h"
 
@@ -21,8 +22,8 @@ struct text {
     void *state;
 };
 
-/* Parts that one look makes before others get their turn. */
-#define PARTS_MAX 8
+/* How long one look makes parts before others get their turn. */
+#define LOOK_NS NSEC_PER_MSEC
 
 static struct list texts = {&texts, &texts};
 static size_t text_bytes;
@@ -37,6 +38,7 @@ static void text_drop(struct text *t)
     list_remove(&t->age_link);
     text_bytes -= t->counted;
     t->counted = 0;
+    t->start += t->buf.size;
     buf_done(&t->buf);
 }
 
@@ -53,20 +55,20 @@ static void text_keep(struct text *t)
     }
 }
 
-static int text_fill(const struct pseudo_node *n, struct text *t)
+static int text_fill(const struct pseudo_node *n, struct text *t, int flags)
 {
     if (n->entry->more)
-        return n->entry->more(n, &t->state, &t->buf);
+        return n->entry->more(n, &t->state, flags & READ_IN_PARTS, &t->buf);
     return n->entry->show ? n->entry->show(n, &t->buf) : buf_append_str(&t->buf, n->entry->text);
 }
 
-static int text_make(const struct pseudo_node *n, struct text *t)
+static int text_make(const struct pseudo_node *n, struct text *t, int flags)
 {
     text_drop(t);
-    int r = text_fill(n, t);
-    t->is_last = r <= 0 || !n->entry->more;
+    int r = text_fill(n, t, flags);
     if (r >= 0 && t->buf.failed)
         r = -ENOMEM;
+    t->is_last = r != READ_GOES_ON && (r <= 0 || !n->entry->more);
     if (r < 0) {
         buf_done(&t->buf);
         return r;
@@ -98,20 +100,20 @@ static void text_forget(const struct pseudo_node *n, struct text *t)
 /* Makes the part that *pos is in. 0, READ_GOES_ON or -errno. */
 static int text_move_to(const struct pseudo_node *n, struct text *t, size_t pos, int flags)
 {
-    unsigned parts = 0;
-    if (pos < t->start || pos == 0)
+    int64_t until_ns = 0;
+    if (pos < t->start || (pos == 0 && t->buf.data))
         text_forget(n, t);
     while (!t->buf.data || (pos >= t->start + t->buf.size && !t->is_last)) {
-        if (parts++ == PARTS_MAX && (flags & READ_IN_PARTS))
+        if (until_ns == 0)
+            until_ns = clock_monotonic_ns() + LOOK_NS;
+        else if ((flags & READ_IN_PARTS) && clock_monotonic_ns() >= until_ns)
             return READ_GOES_ON;
-        /* What was dropped meanwhile is found again from the beginning. */
-        if (!t->buf.data)
+        /* Behind the last part there is none: one that was dropped is found again. */
+        if (!t->buf.data && t->is_last)
             text_forget(n, t);
-        size_t next = t->start + t->buf.size;
-        int r = text_make(n, t);
+        int r = text_make(n, t, flags);
         if (r < 0)
             return r;
-        t->start = next;
     }
     return 0;
 }
