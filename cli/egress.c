@@ -34,6 +34,7 @@ static const struct cli_options grammar = {
     .options = options,
     .foreign = foreign,
     .help_command = "glovebox egress --help",
+    .are_anywhere = true,
 };
 
 void cli_egress_help(FILE *out)

@@ -59,6 +59,7 @@ static const struct cli_options grammar = {
     .options = options,
     .foreign = foreign,
     .help_command = "glovebox logs --help",
+    .are_anywhere = true,
 };
 
 void cli_logs_help(FILE *out)

@@ -163,24 +163,38 @@ static int parse_letters(const struct cli_options *o, const char *word, const ch
     return 0;
 }
 
+/* One option, and its value, comes before the words that stand before it. */
+static void move_before(char **words, size_t others, size_t used)
+{
+    char *option[2] = {words[others], used > 1 ? words[others + 1] : NULL};
+    memmove(words + used, words, others * sizeof(*words));
+    memcpy(words, option, used * sizeof(*words));
+}
+
 int cli_options_parse(const struct cli_options *o, int count, char **words, void *target,
                       int *ret_used, struct sandbox_error *e)
 {
-    int at = 0;
-    while (at < count && words[at][0] == '-' && words[at][1]) {
-        const char *word = words[at], *next = at + 1 < count ? words[at + 1] : NULL;
-        int used = 1;
-        if (!strcmp(word, "--")) {
-            at++;
+    int at = 0, others = 0; /* that are none, just before at */
+    while (at < count) {
+        char *word = words[at], *next = at + 1 < count ? words[at + 1] : NULL;
+        bool is_end = !strcmp(word, "--"), is_option = word[0] == '-' && word[1];
+        int used = 1, r = 0;
+        if (!is_option && !o->are_anywhere)
             break;
-        }
-        int r = word[1] == '-' ? parse_long(o, word, next, target, &used, e)
+        if (is_option && !is_end)
+            r = word[1] == '-' ? parse_long(o, word, next, target, &used, e)
                                : parse_letters(o, word, next, target, &used, e);
         if (r < 0)
             return r;
+        if (is_option)
+            move_before(words + at - others, (size_t)others, (size_t)used);
+        else
+            others++;
         at += used;
+        if (is_end)
+            break;
     }
-    *ret_used = at;
+    *ret_used = at - others;
     return 0;
 }
 

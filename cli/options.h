@@ -35,11 +35,13 @@ struct cli_options {
     const struct cli_option *options;         /* ended by an empty row */
     const struct cli_foreign_option *foreign; /* likewise */
     const char *help_command;                 /* for "see ..." */
+    bool are_anywhere; /* also behind words that are none, which then stand behind all of them */
 };
 
 /*
  * Gives each option in words to its function, in order. 0 and *ret_used, the number of words that
- * are options (with the --), or negative errno with the whole sentence in e.
+ * are options (with the --), or negative errno with the whole sentence in e. words may be put into
+ * another order, by are_anywhere.
  */
 int cli_options_parse(const struct cli_options *o, int count, char **words, void *target,
                       int *ret_used, struct sandbox_error *e);

@@ -199,6 +199,7 @@ static int run_verb(bool is_check, int count, char **words)
         .options = is_check ? check_options : explain_options,
         .foreign = foreign,
         .help_command = "glovebox policy --help",
+        .are_anywhere = true,
     };
     struct policy *p = NULL;
     struct policy_error refusal;

@@ -172,6 +172,7 @@ int cli_policy_secret(int count, char **words)
         .options = secret_options,
         .foreign = foreign,
         .help_command = "glovebox policy --help",
+        .are_anywhere = true,
     };
     struct secret_options o = {0};
     struct sandbox_error e;

@@ -44,6 +44,7 @@ static const struct cli_options grammar = {
     .options = cli_policy_set_options,
     .foreign = foreign,
     .help_command = "glovebox policy --help",
+    .are_anywhere = true,
 };
 
 /* A document that is none is not even sent. */

@@ -44,7 +44,7 @@ static const struct cli_option rows[] = {
     {0},
 };
 static const struct cli_foreign_option foreign[] = {{"rm", "leave it out"}, {0}};
-static const struct cli_options grammar = {rows, foreign, "x --help"};
+static const struct cli_options grammar = {rows, foreign, "x --help", false};
 
 static struct sandbox_error error;
 static struct target target;
@@ -109,6 +109,22 @@ TEST(options_end_at_the_first_other_word)
     EXPECT_EQ(PARSE("-t", "cmd", "-i", "--nonsense"), 0);
     EXPECT_STR(target.log, "tty=-;");
     EXPECT_EQ(used, 1);
+}
+
+TEST(options_may_stand_behind_other_words)
+{
+    static const struct cli_options anywhere = {rows, foreign, "x --help", true};
+    static char *words[] = {"one", "-t", "two", "-v", "/a:/b", "-", "-i", "--", "-t", "--mount"};
+    int count = (int)ARRAY_SIZE(words);
+    memset(&target, 0, sizeof(target));
+    EXPECT_EQ(cli_options_parse(&anywhere, count, words, &target, &used, &error), 0);
+    EXPECT_STR(target.log, "tty=-;mount=/a:/b;interactive=-;");
+    EXPECT_EQ(used, 5);
+    static const char *const left[] = {"one", "two", "-", "-t", "--mount"};
+    for (int i = 0; i < (int)ARRAY_SIZE(left); i++)
+        EXPECT_STR(words[used + i], left[i]);
+    static char *wrong[] = {"one", "--nothing"};
+    EXPECT_EQ(cli_options_parse(&anywhere, 2, wrong, &target, &used, &error), -EINVAL);
 }
 
 TEST(options_end_at_two_dashes)
@@ -220,7 +236,7 @@ static const struct cli_option member_rows[] = {
     CLI_HELP(struct members, help),
     {0},
 };
-static const struct cli_options member_grammar = {member_rows, foreign, "x --help"};
+static const struct cli_options member_grammar = {member_rows, foreign, "x --help", false};
 
 static struct members m;
 
