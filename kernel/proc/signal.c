@@ -217,6 +217,21 @@ static struct thread *pick_thread(struct process *p, int sig)
     return NULL;
 }
 
+void signal_kick_pending(struct process *p)
+{
+    struct thread *t;
+    list_for_each(t, &p->threads, process_link)
+    {
+        if (t->signals.pending.set)
+            signal_kick(t);
+    }
+    for (sigmask_t set = p->pending.set; set; set &= set - 1) {
+        t = pick_thread(p, __builtin_ctzll(set) + 1);
+        if (t)
+            signal_kick(t);
+    }
+}
+
 static void cancel_opposites(struct process *p, int sig)
 {
     if (signal_in(SIGMASK_STOP, sig)) {

@@ -85,3 +85,5 @@ bool signal_stop_on_host(struct thread *t);
 void signal_stop_watch(void);
 /* SIGCONT. */
 void signal_stop_end(struct process *p);
+/* Kicks those threads of p that take what is pending; it may end p. */
+void signal_kick_pending(struct process *p);

@@ -164,4 +164,6 @@ void signal_stop_end(struct process *p)
         p->continue_pending = true;
         signal_child_changed(p, CLD_CONTINUED, SIGCONT);
     }
+    /* Who was stopped by the host asks for nothing by itself. */
+    signal_kick_pending(p);
 }

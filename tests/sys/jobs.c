@@ -515,6 +515,56 @@ static void expect_sleep_to_go_on(int (*sleeps)(void), int sig)
     EXPECT_EQ(wait_for(pid, 0), 0);
 }
 
+static void note_signal(int sig)
+{
+}
+
+static int compute(void)
+{
+    for (volatile unsigned i = 0;; i++)
+        ;
+    return 0;
+}
+
+static int sleep_long(void)
+{
+    struct timespec t = {.tv_sec = 20};
+    return nanosleep(&t, NULL) == -1 && errno == EINTR ? 7 : 8;
+}
+
+/* A child that makes no call, stopped. */
+static pid_t start_and_stop(int (*does)(void), bool sleeps)
+{
+    struct sigaction action = {.sa_handler = note_signal};
+    sigaction(SIGUSR1, &action, NULL);
+    pid_t pid = fork();
+    if (pid == 0)
+        _exit(does());
+    if (sleeps)
+        wait_until_asleep(pid);
+    kill(pid, SIGSTOP);
+    EXPECT_TRUE(WIFSTOPPED(wait_for(pid, WUNTRACED)));
+    return pid;
+}
+
+TEST(signals_wait_for_a_sleeper_and_a_computer_to_go_on)
+{
+    for (int computing = 0; computing < 2; computing++) {
+        pid_t pid = start_and_stop(computing ? compute : sleep_long, !computing);
+        kill(pid, SIGTERM);
+        kill(pid, SIGCONT);
+        EXPECT_EQ(wait_for(pid, 0), SIGTERM);
+    }
+    pid_t pid = start_and_stop(sleep_long, true);
+    kill(pid, SIGUSR1);
+    kill(pid, SIGCONT);
+    EXPECT_EQ(wait_for(pid, 0), 7 << 8);
+    pid = start_and_stop(sleep_long, true);
+    syscall(SYS_tgkill, pid, pid, SIGUSR1);
+    kill(pid, SIGCONT);
+    EXPECT_EQ(wait_for(pid, 0), 7 << 8);
+}
+
 TEST(sleep_goes_on_after_a_stop)
 {
     expect_sleep_to_go_on(sleep_relative, SIGSTOP);
