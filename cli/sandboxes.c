@@ -304,20 +304,11 @@ static int find(const char *name, struct record *record, struct sandbox_usage *u
                 struct told *told, struct sandbox_error *e)
 {
     struct registry registry;
-    _cleanup_free_ char *text = NULL;
     int r = registry_open(&registry, e);
     if (r < 0)
         return r;
-    r = registry_read(&registry, name, &text);
-    if (r == 0) {
-        record_parse(text, record);
-        r = usage_read(record, usage);
-        told->is_known = r == 0 && usage_ask_wait(&registry, name, TOLD_WAIT_MS, &told->usage) == 0;
-    }
-    if (r == -ENOENT || r == -ESRCH) {
-        r = ended_read(registry.folder, name, 0, record);
-        r = r < 0 ? r : 1;
-    }
+    r = ended_look(&registry, name, record, usage);
+    told->is_known = r == 0 && usage_ask_wait(&registry, name, TOLD_WAIT_MS, &told->usage) == 0;
     registry_close(&registry);
     if (r < 0 && r != -ENOENT)
         return sandbox_error_set(e, r, "%.*s: its record can't be read: %s; try again",

@@ -59,15 +59,16 @@ static int make_info(const char *name, char *text, struct glovebox_info **ret)
 }
 
 /* -ENOENT: nothing is known of it. */
-static int make_ended(const struct registry *registry, const char *name, struct glovebox_info **ret)
+static int find_info(struct registry *registry, const char *name, struct glovebox_info **ret)
 {
     struct glovebox_info *i = new_info(name);
-    int r = i ? ended_read(registry->folder, name, 0, &i->record) : -ENOMEM;
+    int r = i ? ended_look(registry, name, &i->record, &i->usage) : -ENOMEM;
     if (r < 0) {
         free(i);
         return r;
     }
     split_labels(i);
+    i->is_told = r == 0 && usage_ask_wait(registry, name, TOLD_WAIT_MS, &i->told) == 0;
     *ret = i;
     return 0;
 }
@@ -77,17 +78,10 @@ _public_ int glovebox_inspect(const char *name, struct glovebox_info **ret,
 {
     struct registry registry;
     struct sandbox_error s;
-    _cleanup_free_ char *text = NULL;
     int r = registry_open(&registry, &s);
     if (r < 0)
         return library_fail(e, r, &s);
-    r = registry_read(&registry, name, &text);
-    if (r == 0)
-        r = make_info(name, text, ret);
-    if (r == 0)
-        (*ret)->is_told = usage_ask_wait(&registry, name, TOLD_WAIT_MS, &(*ret)->told) == 0;
-    if (r == -ENOENT || r == -ESRCH)
-        r = make_ended(&registry, name, ret);
+    r = find_info(&registry, name, ret);
     registry_close(&registry);
     if (r == -ENOENT)
         return library_fail_with(e, r,

@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <sys/stat.h>
+#include <time.h>
 
 #define FILE_MAX_BYTES (RECORD_MAX_BYTES + 1 + (size_t)ENDED_OUTPUT_MAX_BYTES)
 
@@ -144,6 +145,41 @@ int ended_read(int runtime, const char *name, int64_t created_ns, struct record 
     struct search s = {.created_ns = created_ns, .ret = ret};
     int r = ended_list(runtime, name, see_wanted, &s);
     return r < 0 ? r : s.is_found ? 0 : -ENOENT;
+}
+
+#define LOOK_STEP_NS (5 * NSEC_PER_MSEC)
+#define LOOKS_MAX    2000
+
+/* -EAGAIN: neither. */
+static int look(struct registry *registry, const char *name, struct record *record,
+                struct sandbox_usage *usage)
+{
+    _cleanup_free_ char *text = NULL;
+    int64_t created_ns = 0;
+    int r = registry_read(registry, name, &text);
+    if (r == 0) {
+        record_parse(text, record);
+        created_ns = record->created_ns;
+        r = usage_read(record, usage);
+    }
+    if (r != -ENOENT && r != -ESRCH)
+        return r;
+    bool is_registered = r == -ESRCH;
+    r = is_registered && !created_ns ? -ENOENT
+                                     : ended_read(registry->folder, name, created_ns, record);
+    return r == 0 ? 1 : r == -ENOENT && is_registered ? -EAGAIN : r;
+}
+
+int ended_look(struct registry *registry, const char *name, struct record *record,
+               struct sandbox_usage *usage)
+{
+    const struct timespec step = {.tv_nsec = LOOK_STEP_NS};
+    int r = look(registry, name, record, usage);
+    for (int i = 0; r == -EAGAIN && i < LOOKS_MAX; i++) {
+        nanosleep(&step, NULL);
+        r = look(registry, name, record, usage);
+    }
+    return r;
 }
 
 /* ---- of those who were killed ---- */

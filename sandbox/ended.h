@@ -16,6 +16,8 @@
 
 #include "sandbox/error.h"
 #include "sandbox/record.h"
+#include "sandbox/registry.h"
+#include "sandbox/usage.h"
 
 #define ENDED_FOLDER           "ended"
 #define ENDED_KEPT_MAX         100
@@ -46,3 +48,12 @@ int ended_list(int runtime, const char *name, ended_see_fn see, void *userdata);
 /* The latest of that name; created_ns: that one, 0: any. 0 or negative errno, -ENOENT: there is
  * none. */
 int ended_read(int runtime, const char *name, int64_t created_ns, struct record *ret);
+
+/*
+ * What is known by that name: 0: it runs, and its usage; 1: it has ended; -ENOENT: nothing. Between
+ * the two, when its kernel is gone and its starter has not written down yet how it ended, and
+ * before it has begun, this waits, ten seconds at most (-EAGAIN): not to tell of another of that
+ * name.
+ */
+int ended_look(struct registry *registry, const char *name, struct record *record,
+               struct sandbox_usage *usage);

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """What is known of sandboxes behind their end: ps -a, inspect, wait, rm, --rm."""
+import fcntl
 import json
 import os
 import re
@@ -9,7 +10,7 @@ import subprocess
 import sys
 
 sys.dont_write_bytecode = True
-from cases import GLOVEBOX, Case, main, wait_until  # noqa: E402
+from cases import GLOVEBOX, LIMIT, Case, main, wait_until  # noqa: E402
 from exec_test import glovebox, runtime_folder  # noqa: E402
 
 
@@ -107,6 +108,26 @@ class Ended(Case):
         self.expect(glovebox("stop", self.name), 0)
         self.assertEqual(self.inspect()["cause"], "killed")
         self.expect(glovebox("create", "--name", self.name), 0)
+
+    def test_one_that_is_about_to_be_kept(self):
+        """Its kernel is gone, its starter has not written yet how it ended: not another of that name is told."""
+        self.run_to_its_end("sh", "-c", "exit 1")
+        self.run_to_its_end("sh", "-c", "exit 4")
+        kept = f"{runtime_folder()}/ended/" + max(f for f in os.listdir(f"{runtime_folder()}/ended") if f.endswith(f".{self.name}"))
+        away = f"{runtime_folder()}/{self.name}"
+        os.rename(kept, away)
+        self.addCleanup(subprocess.run, ["rm", "-f", away], check=True)
+        registered = f"{runtime_folder()}/sandboxes/{self.name}"
+        with open(away, "rb") as f, open(registered, "xb") as record:
+            fcntl.flock(record, fcntl.LOCK_EX)
+            record.write(f.read().partition(b"\0")[0])
+            record.flush()
+            asking = subprocess.Popen([GLOVEBOX, "inspect", "--json", self.name], stdout=subprocess.PIPE)
+            self.assertTrue(wait_until(lambda: asking.poll() is not None or "nanosleep" in self.wchan(asking.pid)))
+            os.rename(away, kept)
+            os.unlink(registered)
+        seen = json.loads(asking.communicate(timeout=LIMIT)[0] or "{}")
+        self.assertEqual((seen.get("state"), seen.get("exit_status")), ("ended", 4))
 
     def test_rm(self):
         self.run_to_its_end("true")
