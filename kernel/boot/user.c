@@ -44,24 +44,27 @@ static int find_built_in(const char *name, bool by_number, uint32_t wanted, stru
     return 0;
 }
 
-static int find_in_passwd(char *passwd, const char *name, struct user *ret)
+/* *name becomes the user's, a place in passwd, where it was a number. */
+static int find_in_passwd(char *passwd, const char **name, struct user *ret)
 {
+    const char *text = *name;
     uint32_t wanted = 0;
-    bool by_number = parse_id(name, &wanted);
+    bool by_number = parse_id(text, &wanted);
     for (char *line = strtok_r(passwd, "\n", &passwd); line; line = strtok_r(NULL, "\n", &passwd)) {
         char *f[FIELDS];
         uint32_t uid, gid;
         split(line, f);
         if (!parse_id(f[2], &uid) || !parse_id(f[3], &gid))
             continue;
-        if (by_number ? uid != wanted : strcmp(f[0], name) != 0)
+        if (by_number ? uid != wanted : strcmp(f[0], text) != 0)
             continue;
         ret->uid = uid;
         ret->gid = gid;
         snprintf(ret->home, sizeof(ret->home), "%s", f[5][0] == '/' ? f[5] : "/");
+        *name = f[0];
         return 0;
     }
-    return find_built_in(name, by_number, wanted, ret);
+    return find_built_in(text, by_number, wanted, ret);
 }
 
 static bool is_member(char *members, const char *name)
@@ -85,7 +88,10 @@ static void add_group(struct user *user, gid_t gid)
     user->group_count++;
 }
 
-/* The supplementary groups of name, and the number of the group `wanted` (NULL: not asked). */
+/*
+ * The supplementary groups of name (NULL: none), and the number of the group `wanted` (NULL: not
+ * asked).
+ */
 static int read_groups(char *group, const char *name, const char *wanted, struct user *ret)
 {
     int found = wanted ? -ENOENT : 0;
@@ -100,7 +106,7 @@ static int read_groups(char *group, const char *name, const char *wanted, struct
             found = 0;
         }
         /* The last place is for the user's own. */
-        if (is_member(f[3], name) && ret->group_count < USER_GROUPS_MAX - 1)
+        if (name && is_member(f[3], name) && ret->group_count < USER_GROUPS_MAX - 1)
             add_group(ret, gid);
     }
     return found;
@@ -118,14 +124,17 @@ int user_find(const struct walk_base *base, const char *text, struct user *ret)
     char *passwd = image_read_text(base, "/etc/passwd", NULL);
     char *group = image_read_text(base, "/etc/group", NULL);
     char nothing[1] = "", nothing_too[1] = "";
-    int r = find_in_passwd(passwd ? passwd : nothing, name, &user);
+    const char *user_name = name; /* group(5) has members by their names */
+    int r = find_in_passwd(passwd ? passwd : nothing, &user_name, &user);
     uint32_t gid;
+    if (group_name)
+        user_name = NULL;
     if (r == 0 && group_name && parse_id(group_name, &gid)) {
         user.gid = gid;
         group_name = NULL;
     }
     if (r == 0)
-        r = read_groups(group ? group : nothing_too, name, group_name, &user);
+        r = read_groups(group ? group : nothing_too, user_name, group_name, &user);
     /*
      * The user's own group is a supplementary one too, as initgroups(3) has it for whoever logs
      * in: a program that changes its group keeps it, and files that give the group less than

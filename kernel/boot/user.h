@@ -18,7 +18,9 @@ struct user {
 };
 
 /*
- * text: NAME, UID, NAME:GROUP or UID:GID. A number need not be in the files (home is "/" then).
+ * text: NAME, UID, NAME:GROUP or UID:GID. A number need not be in the files (home is "/" then). A
+ * user who is in the files has the groups of which he is a member, also when a number names him;
+ * one with GROUP or GID that group alone.
  * -ENOENT: no such name; -EINVAL.
  */
 int user_find(const struct walk_base *base, const char *text, struct user *ret);

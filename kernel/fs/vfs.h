@@ -356,7 +356,10 @@ struct file_ops {
     bool stream;          /* has no position: pread is -ESPIPE */
     bool write_all;       /* a blocking write goes on until all is written: pipes, ttys, sockets */
     bool tells_by_signal; /* O_ASYNC has an effect: event/async.h */
-    /* readv, writev: each buffer is an operation of its own (no read_iter, write_iter on Linux). */
+    /*
+     * No read_iter, write_iter on Linux: of readv(2), writev(2) each buffer is an operation of its
+     * own, and sendfile(2) and splice(2) are -EINVAL.
+     */
     bool reads_apart, writes_apart;
 };
 

@@ -69,7 +69,7 @@ static int sendfile_check(const struct sendfile *s, size_t size)
      */
     if (s->in->ops->stream || !s->in->ops->lseek || !s->in->ops->read || !s->out->ops->write)
         return -EINVAL;
-    if (S_ISDIR(s->in->inode->mode))
+    if (S_ISDIR(s->in->inode->mode) || s->in->ops->reads_apart || s->out->ops->writes_apart)
         return -EINVAL;
     return (s->out->flags & O_APPEND) && !s->out->ops->stream ? -EINVAL : 0;
 }

@@ -132,6 +132,8 @@ static int other_end(struct call *c, struct file *f, struct gaddr offset, bool w
 {
     if (S_ISDIR(f->inode->mode) || !(writing ? (bool)f->ops->write : (bool)f->ops->read))
         return -EINVAL;
+    if (writing ? f->ops->writes_apart : f->ops->reads_apart)
+        return -EINVAL;
     if (offset.v && (f->ops->stream || !f->ops->lseek))
         return -EINVAL;
     if (writing && (f->flags & O_APPEND) && !f->ops->stream)

@@ -130,6 +130,13 @@ class Exec(Living):
         self.expect(self.exec("sh", "-c", "echo $HOME; pwd; id -un", options=["-u", "root", "-w", "/tmp"]),
                     out=b"/root\n/tmp\nroot\n")
 
+    def test_groups_are_those_of_the_user_whom_a_number_names(self):
+        self.create()
+        self.expect(self.exec("sh", "-c", "echo more:x:5000:root,user >> /etc/group", options=["-u", "root"]))
+        for user, shown in (("user", True), ("1000", True), ("0", True), ("4242", False), ("user:2000", False), ("1000:2000", False)):
+            done = self.exec("id", "-G", options=["-u", user])
+            self.assertEqual(b"5000" in done.stdout.split(), shown, (user, done))
+
     def test_arguments_of_any_size_are_whole(self):
         self.create()
         # The init has room for about 12,000 bytes at hand, with the environment.

@@ -45,6 +45,38 @@ TEST(sendfile_moves_the_position_of_the_source)
     EXPECT_CONTENT(out, "0123456789");
 }
 
+/* Files of a process have neither splice_read nor splice_write on Linux; mountinfo and what is of
+ * no process have. */
+TEST(files_of_a_process_are_neither_sent_nor_spliced)
+{
+    static const char *const refused[] = {"maps",    "smaps",   "status",
+                                          "cmdline", "net/dev", "limits"};
+    static const char *const sent[] = {"self/mountinfo", "uptime", "sys/kernel/ostype"};
+    int pipes[2], out = open("copy_target", O_RDWR | O_CREAT | O_TRUNC, 0600), fd;
+    char path[64];
+    ASSERT_GE(out, 0);
+    ASSERT_EQ(pipe(pipes), 0);
+    for (size_t i = 0; i < sizeof(refused) / sizeof(refused[0]); i++) {
+        snprintf(path, sizeof(path), "/proc/self/%s", refused[i]);
+        fd = open(path, O_RDONLY);
+        ASSERT_GE(fd, 0);
+        EXPECT_ERRNO(sendfile(out, fd, NULL, 100), EINVAL);
+        EXPECT_ERRNO(splice(fd, NULL, pipes[1], NULL, 100, 0), EINVAL);
+        close(fd);
+    }
+    for (size_t i = 0; i < sizeof(sent) / sizeof(sent[0]); i++) {
+        snprintf(path, sizeof(path), "/proc/%s", sent[i]);
+        fd = open(path, O_RDONLY);
+        ASSERT_GE(fd, 0);
+        EXPECT_GT(sendfile(out, fd, NULL, 100), 0);
+        close(fd);
+    }
+    fd = open("/proc/self/comm", O_WRONLY);
+    ASSERT_GE(fd, 0);
+    ASSERT_EQ(write(pipes[1], "name", 4), 4);
+    EXPECT_ERRNO(splice(pipes[0], NULL, fd, NULL, 4, 0), EINVAL);
+}
+
 TEST(sendfile_with_an_offset_leaves_the_position)
 {
     off_t offset = 3;

@@ -126,8 +126,11 @@ ssize_t pseudo_keys_range(size_t count, uint32_t **ret_keys);
  */
 int pseudo_parse_int(const char *text, int min, int max, int *ret);
 
-/* For tree.c: operations of the regular files; and of those that can be polled. */
-extern const struct file_ops pseudo_text_ops, pseudo_polled_text_ops;
+/*
+ * For tree.c: operations of the regular files; of those of a process, which on Linux have neither
+ * read_iter nor write_iter; and of those that can be polled.
+ */
+extern const struct file_ops pseudo_text_ops, pseudo_apart_text_ops, pseudo_polled_text_ops;
 
 /* Bytes of text kept for open files at this moment. */
 size_t pseudo_text_bytes(void);

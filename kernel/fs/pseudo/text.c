@@ -201,4 +201,5 @@ static uint32_t text_poll(struct file *f, struct poll_table *table)
     .lseek = text_lseek
 
 const struct file_ops pseudo_text_ops = {TEXT_OPS};
+const struct file_ops pseudo_apart_text_ops = {TEXT_OPS, .reads_apart = true, .writes_apart = true};
 const struct file_ops pseudo_polled_text_ops = {TEXT_OPS, .poll = text_poll};

@@ -71,6 +71,7 @@ static struct inode *node_inode(struct super *s, const struct pseudo_node *n)
     i->ops = n->entry->follow ? &magic_link_ops : &pseudo_ops;
     i->file_ops = S_ISDIR(i->mode)          ? &directory_ops
                   : n->entry->can_be_polled ? &pseudo_polled_text_ops
+                  : n->pid                  ? &pseudo_apart_text_ops
                                             : &pseudo_text_ops;
     i->ino = node_ino(fs, n);
     i->nlink = S_ISDIR(i->mode) ? 2 + count_subdirectories(n->entry) : 1;
