@@ -217,6 +217,13 @@ static void forget(void *context)
     program_free(context);
 }
 
+static void tell_start(const struct program *program, const struct process *p)
+{
+    const struct control_packet packet = {
+        .type = CONTROL_EXEC_STARTED, .value = program->number, .reason = (uint32_t)p->pid};
+    control_send_packet(&packet, NULL);
+}
+
 static void on_exec_end(struct program *program, struct process *p)
 {
     void (*done)(void *context) = tell_end;
@@ -228,6 +235,8 @@ static void on_exec_end(struct program *program, struct process *p)
     if (!p->did_exec && p->exec_error) {
         fail_to_start(program, p->exec_error);
         done = forget;
+    } else if (!p->did_exec) { /* it was killed before it came to that */
+        tell_start(program, p);
     }
     if (program->console)
         console_finish(program->console, done, program);
@@ -255,6 +264,14 @@ static void on_process_end(struct process *p)
         on_exec_end(program, p);
     else if (program)
         on_main_end(program, p);
+}
+
+/* Not before: until then it may turn out that the program can't be started. */
+static void on_first_exec(struct process *p)
+{
+    struct program *program = program_of(p);
+    if (program && program->number)
+        tell_start(program, p);
 }
 
 static void on_process_stop(struct process *p)
@@ -296,11 +313,7 @@ static void on_started(struct spawn *s, struct process *p)
         jobs_program = p;
         control_set_program(p, tty);
         control_send(CONTROL_READY, p->pid, NULL, 0);
-        return;
     }
-    const struct control_packet packet = {
-        .type = CONTROL_EXEC_STARTED, .value = program->number, .reason = (uint32_t)p->pid};
-    control_send_packet(&packet, NULL);
 }
 
 static void on_failed(struct spawn *s, int error)
@@ -588,6 +601,7 @@ int program_start(const struct spec *spec, struct setup_error *e)
 {
     struct hostfd streams[STREAMS] = {{CONTROL_STDIN_FD}, {CONTROL_STDOUT_FD}, {CONTROL_STDERR_FD}};
     limits = &spec->limits;
+    process_on_first_exec = on_first_exec;
     process_on_end = on_process_end;
     process_on_stop = on_process_stop;
     control_exec = on_exec_packet;

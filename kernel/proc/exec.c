@@ -471,6 +471,8 @@ int exec_commit(struct thread *t)
     t->cred = TAKE_PTR(image->cred);
     memcpy(t->name, image->name, sizeof(t->name));
     t->robust_list = t->clear_child_tid = 0;
+    if (!p->did_exec && process_on_first_exec)
+        process_on_first_exec(p);
     p->did_exec = true;
     image->loading = true;
     return 0;

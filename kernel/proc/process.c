@@ -29,6 +29,7 @@ struct list process_all = {&process_all, &process_all};
 struct process *process_init;
 size_t thread_total, process_memory_kills, process_zombies, process_ending;
 
+void (*process_on_first_exec)(struct process *p);
 void (*process_on_end)(struct process *p);
 void (*process_on_stop)(struct process *p);
 

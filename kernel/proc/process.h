@@ -245,6 +245,8 @@ void thread_take_over(struct thread *executed, struct thread *leader);
 void process_reap(struct process *p);
 /* Notes how the process ends and its usage, once; before the host is let to end it. */
 void process_note_end(struct process *p, int wait_status);
+/* Told of each process whose first execve has come to something, before the program runs. */
+extern void (*process_on_first_exec)(struct process *p);
 /* Told of each process that has ended, with its wait_status and usage, before it is reaped. */
 extern void (*process_on_end)(struct process *p);
 /* Told of each process that job control has stopped: stop_signal says by what. */

@@ -156,6 +156,17 @@ class Exec(Living):
             self.assertRegex(done.stderr.decode(), r"\Aglovebox: [^\n]+\n\Z")
         self.expect(self.exec("echo", "still here"), out=b"still here\n")
 
+    def test_what_turns_out_late_not_to_be_a_program(self):
+        """The file was found, and execve refuses it: it never was a start."""
+        self.create()
+        self.exec("sh", "-c", "cd /tmp; echo garbage >text; echo '#!/no/such' >script; chmod +x text script")
+        for word, said in (("text", b"is neither a program for this machine nor a script"), ("script", b"what runs it")):
+            for options in ([], ["-i"], ["-d"], ["-d", "--tag", word]):
+                done = self.exec(f"/tmp/{word}", options=options)
+                self.expect(done, 126, b"")
+                self.assertRegex(done.stderr, rb"\Aglovebox: [^\n]*/tmp/%b: %b[^\n]*\n\Z" % (word.encode(), said))
+        self.expect(self.exec("echo", "still here"), out=b"still here\n")
+
     def test_terminal(self):
         self.create()
         terminal = Terminal([GLOVEBOX, "exec", "-it", self.name, "--", "bash", "--norc"], (30, 90))
