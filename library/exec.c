@@ -25,7 +25,8 @@ _Static_assert(GLOVEBOX_FROM_NOW == EXEC_FROM_NOW, "passed on as it is");
 struct glovebox_command {
     struct exec_command command;
     char *user, *workdir, *tag;
-    bool failed; /* no memory for one of its words */
+    bool failed;       /* no memory for one of its words */
+    bool has_bad_name; /* of an environment variable */
 };
 
 struct glovebox_exec {
@@ -89,6 +90,7 @@ _public_ int glovebox_command_add_argument(struct glovebox_command *c, const cha
 _public_ int glovebox_command_set_env(struct glovebox_command *c, const char *name,
                                       const char *value)
 {
+    c->has_bad_name |= !name[0] || strchr(name, '=');
     return note(c, strv_env_set(&c->command.env, name, value));
 }
 
@@ -173,6 +175,10 @@ _public_ int glovebox_exec(const char *sandbox, const struct glovebox_command *c
         return library_fail_with(e, -ENOMEM,
                                  "exec: the command is incomplete for want of memory; "
                                  "free some and make it anew");
+    if (c->has_bad_name)
+        return library_fail_with(e, -EINVAL,
+                                 "exec: the name of an environment variable is empty or has '=' in "
+                                 "it; give another");
     _cleanup_close_ int fd = exec_connect(sandbox, &s);
     int r = fd < 0 ? fd : exec_ask_start(fd, &command, &s);
     return r < 0 ? library_fail(e, r, &s) : new_exec(sandbox, TAKE_FD(fd), ret, e);

@@ -95,6 +95,9 @@ static int fail_connection(struct glovebox_files *f, int error, struct glovebox_
     return library_fail_with(e, error,
                              error == -EAGAIN ? "%s: no answer yet; make the same call again"
                              : error == -ENAMETOOLONG ? "%s: a path or name is too long; shorten it"
+                             : error == -EINVAL
+                                 ? "%s: no offset is negative and no piece so large; "
+                                   "see glovebox.h"
                              : error == -EPROTO ? "%s: its kernel says what it must not; stop "
                                                   "it, a guest may have taken it over"
                                                 : "%s: it has ended; see glovebox ps",

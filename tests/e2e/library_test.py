@@ -614,6 +614,9 @@ class Exec(Api):
             self.lib.glovebox_command_set_workdir(command, b"/usr")
         out, _, _ = self.collect(self.exec(self.create(), "sh", "-c", "echo $K $(id -u) $PWD", prepare=prepare))
         self.assertEqual(out, b"v 0 /usr\n")
+        for wrong in (b"", b"A=B"):
+            with self.assertRaisesRegex(OSError, "name of an environment variable"):
+                self.exec("any", "true", prepare=lambda command: self.lib.glovebox_command_set_env(command, wrong, b"v"))
 
 
 class Files(Api):
@@ -677,6 +680,8 @@ class Files(Api):
         part = c.create_string_buffer(100)
         self.assertEqual(self.call("files_read", f, part, c.c_size_t(5), c.c_int64((1 << 20) - 18)), 5)
         self.assertEqual(part.raw[:5], placeholder[2:7])
+        self.refused(errno.EINVAL, "no offset is negative", "files_read", f, part, c.c_size_t(5), c.c_int64(-1))
+        self.assertEqual(self.call("files_read", f, part, c.c_size_t(5), c.c_int64(0)), 5)
         self.assertEqual(self.list(f, b"/tmp/d", 1), [(b"/tmp/d/" + placeholder, len(data))])
 
     def test_rights_of_the_user(self):

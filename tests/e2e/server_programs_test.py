@@ -85,7 +85,9 @@ class Ends(Programs):
         self.assertEqual(stream.finish().end["status"], "exit status 0")
 
     def test_of_what_cannot_begin(self):
+        self.box.run("/bin/sh", "-c", "echo garbage >/tmp/text; chmod +x /tmp/text")
         for words, more, code in ((("/nosuch",), {}, "invalid_argument"), (("/etc/passwd",), {}, "invalid_argument"),
+                                  (("/tmp/text",), {}, "invalid_argument"), (("/bin/true", "x" * 200000), {}, "invalid_argument"),
                                   (("/bin/true",), {"cwd": "/nosuch"}, "invalid_argument")):
             stream = self.box.start(*words, **more)
             self.addCleanup(stream.close)
