@@ -90,7 +90,7 @@ static bool expects_no_call(void)
     return process_ending > 0 || call_total == thread_total;
 }
 
-/* What woken calls may take before new ones get their turn, and these before the next of those. */
+/* What woken calls may take before new ones get their turn. */
 #define TURN_NS NSEC_PER_MSEC
 
 /* False: there are no tasks any more. */
@@ -107,15 +107,18 @@ static bool receive(bool *ret_received)
     return r != -ENODEV;
 }
 
-/* New calls, one by one, for as long as the round of the woken ones waits for them. */
-static bool receive_turn(bool waits)
+/*
+ * A new call, or, while woken ones wait for their turn, new calls for as long as the last of these
+ * took: so they share, whether the one that goes on for long is alone or in company.
+ */
+static bool receive_turn(int64_t for_ns)
 {
     bool received;
-    int64_t until_ns = waits ? clock_monotonic_ns() + TURN_NS : 0;
+    int64_t until_ns = for_ns > 0 ? clock_monotonic_ns() + MIN(for_ns, TURN_NS) : 0;
     do {
         if (!receive(&received))
             return false;
-    } while (waits && received && !stopping && clock_monotonic_ns() < until_ns);
+    } while (received && !stopping && call_is_any_woken() && clock_monotonic_ns() < until_ns);
     return true;
 }
 
@@ -125,14 +128,14 @@ void loop_run(void)
     call_on_end = on_call_end;
     call_on_park = on_call_park;
     while (!stopping) {
-        bool is_done = call_run_woken(TURN_NS);
+        int64_t took_ns = call_run_woken(TURN_NS);
         /* Of what they, timers and the host have changed; its signals may wake others. */
         async_deliver();
         if (stopping)
             break;
         if (kernel.config.trace)
             trace_flush();
-        if (!receive_turn(!is_done))
+        if (!receive_turn(took_ns))
             break;
     }
 }

@@ -136,6 +136,19 @@ long call_park(struct call *c, enum call_restart restart)
     return CALL_PARKED;
 }
 
+static void on_rest(struct timer *t)
+{
+    call_wake(container_of(t, struct call, timer));
+}
+
+long call_rest(struct call *c, int64_t for_ns)
+{
+    c->restart = RESTART_NONE;
+    c->parked = true;
+    c->timer.expire = on_rest;
+    return timer_arm(&c->timer, clock_monotonic_ns() + for_ns) < 0 ? -ENOMEM : CALL_PARKED;
+}
+
 /* Ends the handler's part: no wake-up can reach the call any more. */
 static void settle(struct call *c)
 {
@@ -186,15 +199,15 @@ void call_wake(struct call *c)
         list_append(&woken, &c->run_link);
 }
 
-bool call_run_woken(int64_t for_ns)
+int64_t call_run_woken(int64_t for_ns)
 {
     if (!call_is_any_woken())
-        return true;
-    int64_t start_ns = clock_monotonic_ns();
+        return 0;
+    int64_t start_ns = clock_monotonic_ns(), took_ns = 0;
     /* Only those woken by now: what they wake in turn is for the next round. */
     if (list_is_empty(&this_turn))
         list_splice(&this_turn, &woken);
-    while (!list_is_empty(&this_turn)) {
+    while (!list_is_empty(&this_turn) && took_ns < for_ns) {
         struct call *c = list_first(&this_turn, struct call, run_link);
         list_remove(&c->run_link);
         /* Long after the notification, its task may be gone and the number be another's. */
@@ -202,10 +215,9 @@ bool call_run_woken(int64_t for_ns)
             call_run(c);
         else
             call_abandon(c);
-        if (!list_is_empty(&this_turn) && clock_monotonic_ns() - start_ns >= for_ns)
-            return false;
+        took_ns = clock_monotonic_ns() - start_ns;
     }
-    return true;
+    return took_ns;
 }
 
 bool call_is_any_woken(void)

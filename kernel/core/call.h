@@ -147,6 +147,12 @@ void call_set_deadline(struct call *c, int64_t when_ns);
 long call_park(struct call *c, enum call_restart restart);
 
 /*
+ * Likewise for a while, after which the handler runs again; signals wait. For calls without a
+ * deadline. CALL_PARKED or -ENOMEM.
+ */
+long call_rest(struct call *c, int64_t for_ns);
+
+/*
  * For a signal that thread c->thread has to act on. The host signal must have been sent to the
  * thread before. handler_restarts: a guest handler will run and has SA_RESTART; handler_runs: one
  * will run at all. Nothing happens to calls that can't be interrupted. True if the call was ended.
@@ -165,12 +171,13 @@ void call_abandon(struct call *c);
 /*
  * For the main loop. call_new: a call from the pool, zeroed, or NULL. call_run: runs the handler
  * and acts on what it returns. call_run_woken: a round of all that were woken; what these wake
- * waits for the next round. False when for_ns passed first: the rest of the round is left for the
- * next time. call_is_any_woken: whether something waits for it.
+ * waits for the next round, and what is left when for_ns have passed for the next time. How long it
+ * took, in nanoseconds; 0 where nothing was woken. call_is_any_woken: whether something waits for
+ * it.
  */
 struct call *call_new(void);
 void call_run(struct call *c);
-bool call_run_woken(int64_t for_ns);
+int64_t call_run_woken(int64_t for_ns);
 bool call_is_any_woken(void);
 
 /*

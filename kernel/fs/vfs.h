@@ -320,6 +320,7 @@ struct dir_emit {
 
 #define READ_IN_PARTS (1 << 30)
 #define READ_GOES_ON  (-6000)
+#define READ_WAITS    (-6001)
 
 struct file_ops {
     /*
@@ -333,7 +334,8 @@ struct file_ops {
      * At *pos (which is advanced; the caller decides whose it is). Bytes, 0 at the end, -EAGAIN
      * when it would have to wait. flags: RWF_* of preadv2(2); with READ_IN_PARTS too a read may
      * answer READ_GOES_ON: it has looked long without coming to *pos, and goes on when it is called
-     * again. write with O_APPEND moves *pos to the end first.
+     * again; or READ_WAITS: there is nothing now, and it has to be asked again after a moment. The
+     * caller yields (kernel/sys/args.h). write with O_APPEND moves *pos to the end first.
      */
     ssize_t (*read)(struct file *f, struct uio *u, off_t *pos, int flags);
     ssize_t (*write)(struct file *f, struct uio *u, off_t *pos, int flags);

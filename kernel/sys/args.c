@@ -102,19 +102,24 @@ long args_park(struct call *c, struct file *f, uint32_t events)
     return r == -EAGAIN && c->progress > 0 ? (long)c->progress : r;
 }
 
-/* Awake again at once: what else is on the run queue comes first. */
-static long yield(struct call *c)
+/* Until what was waited for is looked for again. */
+#define WAIT_NS NSEC_PER_MSEC
+
+/* Awake again at once, with what else is on the run queue first, or after a moment. */
+static long yield(struct call *c, bool waits)
 {
+    if (waits)
+        return call_rest(c, WAIT_NS);
     long r = call_park(c, RESTART_NONE);
     if (r == CALL_PARKED)
         call_wake(c);
     return r;
 }
 
-long args_yield(struct call *c, struct file *f)
+long args_yield(struct call *c, struct file *f, bool waits)
 {
     hold_file(c, f);
-    return yield(c);
+    return yield(c, waits);
 }
 
 struct held_pair {
@@ -162,8 +167,8 @@ long args_park_pair(struct call *c, struct file *in, struct file *out, struct fi
     return r < 0 ? r : park_on(c, on, events);
 }
 
-long args_yield_pair(struct call *c, struct file *in, struct file *out)
+long args_yield_pair(struct call *c, struct file *in, struct file *out, bool waits)
 {
     int r = hold_pair(c, in, out);
-    return r < 0 ? r : yield(c);
+    return r < 0 ? r : yield(c, waits);
 }

@@ -53,7 +53,8 @@ long args_park_pair(struct call *c, struct file *in, struct file *out, struct fi
 
 /*
  * Ends this run of a long transfer so that others get their turn: the handler goes on in the next
- * round of the main loop, at c->progress. Signals wait until it is through.
+ * round of the main loop, or, if it waits for something that nobody wakes it for, after a moment;
+ * at c->progress. Signals wait until it is through.
  */
-long args_yield(struct call *c, struct file *f);
-long args_yield_pair(struct call *c, struct file *in, struct file *out);
+long args_yield(struct call *c, struct file *f, bool waits);
+long args_yield_pair(struct call *c, struct file *in, struct file *out, bool waits);

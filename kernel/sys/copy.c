@@ -90,8 +90,8 @@ static long sendfile_once(struct call *c, struct sendfile *s)
     ssize_t n = copy_some(c, s->in, &s->pos, s->out, &out_pos, size, &reading);
     if (n == -EAGAIN && !reading && !(s->out->flags & O_NONBLOCK))
         return args_park_pair(c, s->in, s->out, s->out, EPOLLOUT);
-    if (n == READ_GOES_ON)
-        return args_yield_pair(c, s->in, s->out);
+    if (n == READ_GOES_ON || n == READ_WAITS)
+        return args_yield_pair(c, s->in, s->out, n == READ_WAITS);
     if (n <= 0)
         return c->progress > 0 ? (long)c->progress : n;
     if (!s->out->ops->stream)
@@ -103,7 +103,7 @@ static long sendfile_once(struct call *c, struct sendfile *s)
     c->progress += (uint64_t)n;
     bool is_done = (size_t)n == s->size || ((size_t)n < size && !s->out->ops->write_all) ||
                    (s->out->flags & O_NONBLOCK);
-    return is_done ? (long)c->progress : args_yield_pair(c, s->in, s->out);
+    return is_done ? (long)c->progress : args_yield_pair(c, s->in, s->out, false);
 }
 
 static void count_copy(struct call *c, bool is_new)

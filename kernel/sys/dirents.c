@@ -144,7 +144,7 @@ static long list_directory(struct call *c, bool old_format)
     l.buffer = buffer;
     int r = run_list(dir, &l);
     if (r == -EAGAIN && l.used == 0)
-        return args_yield(c, dir);
+        return args_yield(c, dir, false);
     return r < 0 && l.used == 0 ? r : finish_listing(c, dir, &l);
 }
 

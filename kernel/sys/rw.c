@@ -136,8 +136,8 @@ static long run_read(struct call *c, struct transfer *t)
     off_t pos = t->at == POSITION_OF_FILE ? f->pos : t->at + (off_t)c->progress;
     int flags = t->flags | READ_IN_PARTS;
     ssize_t n = io_count_read(c, io_count_fetch(c, f, &t->uio, &pos, flags));
-    if (n == READ_GOES_ON)
-        return args_yield(c, f);
+    if (n == READ_GOES_ON || n == READ_WAITS)
+        return args_yield(c, f, n == READ_WAITS);
     if (n == -EAGAIN && is_waiting(t) && c->progress == 0)
         return args_park(c, f, EPOLLIN);
     if (n >= 0 && t->at == POSITION_OF_FILE)
@@ -146,7 +146,7 @@ static long run_read(struct call *c, struct transfer *t)
         notify_file(f, IN_ACCESS);
     if (n > 0 && (size_t)n == slice && slice < wanted) {
         c->progress += (uint64_t)n;
-        return args_yield(c, f);
+        return args_yield(c, f, false);
     }
     return result_of(c, n);
 }
@@ -211,7 +211,7 @@ static long run_write(struct call *c, struct transfer *t)
             notify_file(f, IN_MODIFY);
         if (sliced && (size_t)n == slice) {
             c->progress += (uint64_t)n;
-            return args_yield(c, f);
+            return args_yield(c, f, false);
         }
         if (n == 0 || t->uio.left == 0 || !f->ops->write_all || !is_waiting(t))
             return result_of(c, n);
@@ -320,7 +320,8 @@ static long transfer_single(struct call *c, off_t at, const struct direction *d)
 
 /*
  * do_loop_readv_writev() of Linux: one buffer after the other, each of which waits as a call of its
- * own would, until one is not filled. What earlier runs of the call have filled were whole buffers.
+ * own would, until one is not filled. c->progress counts from the first buffer on, but for d->run,
+ * which is shown what it has of its own.
  */
 static long run_apart(struct call *c, const struct transfer *whole, const struct direction *d)
 {
@@ -332,16 +333,18 @@ static long run_apart(struct call *c, const struct transfer *whole, const struct
         struct transfer t = *whole;
         struct iovec *v = &whole->uio.iov[i];
         size_t size = v->iov_len;
-        if (total < before || (i > 0 && size == 0)) {
+        if ((i > 0 && size == 0) || (before > 0 && total + size <= before)) {
             total += size;
             continue;
         }
         t.uio.iov = v;
         t.uio.iov_count = 1;
         t.uio.left = size;
-        c->progress = 0; /* of this buffer nothing */
+        if (t.at != POSITION_OF_FILE)
+            t.at += (off_t)total;
+        c->progress = before > total ? before - total : 0;
         long n = d->run(c, &t);
-        c->progress = total;
+        c->progress = n == CALL_PARKED ? c->progress + total : total;
         if (n == CALL_PARKED)
             return n;
         if (n < 0)

@@ -33,7 +33,7 @@ int rw_verify_range(off_t pos, size_t size);
 /*
  * One read or write of the file's operation on our own memory, with the position in *pos, with what
  * belongs to it (notification; limits and SIGPIPE for writing). Bytes, or -errno, -EAGAIN too;
- * reading also READ_GOES_ON of kernel/fs/vfs.h, from files without a size: the caller yields.
+ * reading also READ_GOES_ON and READ_WAITS of kernel/fs/vfs.h: the caller yields.
  */
 ssize_t rw_read_some(struct call *c, struct file *f, void *data, size_t size, off_t *pos);
 ssize_t rw_write_some(struct call *c, struct file *f, const void *data, size_t size, off_t *pos);

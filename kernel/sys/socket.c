@@ -56,7 +56,7 @@ static int keep(struct call *c, const struct socket_call *sc)
 long socket_call_yield(struct call *c, const struct socket_call *sc)
 {
     int r = keep(c, sc);
-    return r < 0 ? r : args_yield(c, sc->file);
+    return r < 0 ? r : args_yield(c, sc->file, false);
 }
 
 long socket_call_park(struct call *c, const struct socket_call *sc, struct waitq *q,

@@ -112,8 +112,8 @@ static long file_to_pipe(struct call *c, const struct splice *s, off_t *pos)
         return -ENOMEM;
     off_t from = *pos;
     ssize_t n = rw_read_some(c, s->in, buffer, size, &from);
-    if (n == READ_GOES_ON)
-        return args_yield_pair(c, s->in, s->out);
+    if (n == READ_GOES_ON || n == READ_WAITS)
+        return args_yield_pair(c, s->in, s->out, n == READ_WAITS);
     if (n == -EAGAIN) {
         bool nonblock = s->nonblock || (s->in->flags & O_NONBLOCK);
         return nonblock ? -EAGAIN : args_park_pair(c, s->in, s->out, s->in, EPOLLIN);

@@ -442,6 +442,30 @@ TEST(statm_agrees_with_status)
     EXPECT_EQ(pages[6], 0);
 }
 
+/* One buffer after the other, each from where the one before it ended. */
+TEST(status_into_several_buffers)
+{
+    char whole[21] = "", first[8] = "", second[13] = "";
+    struct iovec v[2] = {{first, 7}, {second, 13}};
+    int fd = open("/proc/self/status", O_RDONLY);
+    ASSERT_GE(fd, 0);
+    ASSERT_EQ(pread(fd, whole, 20, 3), 20);
+    for (int i = 0; i < 2; i++) {
+        memset(first, 0, sizeof(first));
+        memset(second, 0, sizeof(second));
+        if (i == 0) {
+            EXPECT_EQ(preadv(fd, v, 2, 3), 20);
+            EXPECT_EQ(lseek(fd, 0, SEEK_CUR), 0);
+        } else {
+            EXPECT_EQ(lseek(fd, 3, SEEK_SET), 3);
+            EXPECT_EQ(readv(fd, v, 2), 20);
+            EXPECT_EQ(lseek(fd, 0, SEEK_CUR), 23);
+        }
+        EXPECT_TRUE(!memcmp(first, whole, 7));
+        EXPECT_TRUE(!memcmp(second, whole + 7, 13));
+    }
+}
+
 /* ---- command line, environment, name ---- */
 
 TEST(cmdline_is_separated_by_zeros)

@@ -3,7 +3,6 @@
 #include "tests/sys/procfs_support.h"
 
 #include <sys/sendfile.h>
-#include <sys/uio.h>
 
 struct io {
     unsigned long long rchar, wchar, syscr, syscw, read_bytes, write_bytes, cancelled;

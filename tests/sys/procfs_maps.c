@@ -157,6 +157,34 @@ TEST(readers_beside_each_other_come_to_their_end)
     }
 }
 
+#define HELD 64
+
+/* Of many that are open and rest, also such as went on for a part meanwhile. */
+TEST(listings_that_rest_keep_nobody_from_its_end)
+{
+    static struct reader r;
+    size_t count = 500;
+    uint64_t first = map_many(count);
+    int held[HELD], status = -1;
+    char byte;
+    for (int i = 0; i < HELD; i++) {
+        held[i] = open("/proc/self/smaps", O_RDONLY);
+        ASSERT_GE(held[i], 0);
+        ASSERT_EQ(pread(held[i], &byte, 1, 0), 1);
+    }
+    pid_t pid = fork();
+    ASSERT_GE(pid, 0);
+    if (pid == 0) {
+        r.fd = open("/proc/self/smaps", O_RDONLY);
+        _exit(r.fd < 0 || count_mappings(&r, sizeof(r.data), first) != count);
+    }
+    usleep(50000); /* it most likely waits now; if not, nothing is shown */
+    for (int i = 0; i < HELD; i++)
+        ASSERT_EQ(pread(held[i], &byte, 1, 40000), 1);
+    ASSERT_EQ(waitpid(pid, &status, 0), pid);
+    EXPECT_EQ(status, 0);
+}
+
 TEST(maps_of_an_ended_process_end)
 {
     char data[4096];

@@ -6,8 +6,9 @@
  *
  * maps and smaps may have tens of thousands of mappings, so they are made a part at a time, from
  * the host's file, which stays open from part to part. A limited number is open at once. Who finds
- * none free waits until a listing ends or rests; of one that rests the file is closed, and it goes
- * on behind the last address that it gave, which costs reading all that is before.
+ * none free waits until a listing ends or has rested for a while; of one that rests the file is
+ * closed, and it goes on behind the last address that it gave, which costs reading all that is
+ * before.
  *
  * host calls: read
  */
@@ -150,7 +151,7 @@ struct maps_state {
     struct hostfd fd;
     struct list open_link; /* open_states, longest unused first */
     int64_t used_ns;       /* when the last part was read */
-    uint64_t used, asked;  /* by `looks`: that part; the first look for a file in vain, or 0 */
+    uint64_t used, asked;  /* by `looks`: that part; a look for a file in vain, or 0 */
     uint64_t next;         /* mappings that begin below have been given */
 };
 
@@ -168,18 +169,21 @@ static void close_state(struct maps_state *s)
 }
 
 /*
- * Makes room for s. A listing that a call is about is looked at in every round of the main loop, so
- * one that was not since s asked first is in no call: only such a one may lose its file, else many
- * calls could keep each other from their end. That it rested for a moment is only for its cost. Who
- * can't wait takes the newest. 0 or READ_GOES_ON.
+ * Makes room for s. A listing that a call is about, and that has a file, is looked at in every
+ * round of the main loop, so one that was not between two of s is in no call: only such a one may
+ * lose its file, else many calls could keep each other from their end. That it rested for a moment
+ * is only for its cost. Who can't wait takes the newest. 0 or READ_WAITS.
  */
 static int close_one(struct maps_state *s, bool can_wait)
 {
     struct maps_state *eldest = list_first(&open_states, struct maps_state, open_link);
     if (!can_wait)
         eldest = container_of(open_states.prev, struct maps_state, open_link);
-    else if (eldest->used >= s->asked || eldest->used_ns > clock_monotonic_ns() - REST_NS)
-        return READ_GOES_ON;
+    else if (s->asked == 0 || eldest->used >= s->asked ||
+             eldest->used_ns > clock_monotonic_ns() - REST_NS) {
+        s->asked = looks;
+        return READ_WAITS;
+    }
     close_state(eldest);
     return 0;
 }
@@ -214,7 +218,6 @@ static int open_state(const struct pseudo_node *n, const char *file, struct maps
     int r = proc_host_name(n, file, name);
     if (r < 0)
         return r;
-    s->asked = s->asked ? s->asked : looks;
     if (open_count == OPEN_MAX && (r = close_one(s, can_wait)) < 0)
         return r;
     while ((r = host->open_proc(name, &s->fd)) == -EMFILE && open_count > 0)

@@ -57,7 +57,7 @@ struct pseudo_entry {
     /*
      * In place of show: appends the next part to b, whole lines. 1, 0 when there is no more, or
      * -errno. *state is its own, NULL at the start, and freed by forget. To one who can wait it may
-     * also answer READ_GOES_ON: it has nothing now, and has to be asked again.
+     * also answer READ_WAITS.
      */
     int (*more)(const struct pseudo_node *n, void **state, bool can_wait, struct buf *b);
     void (*forget)(void *state);

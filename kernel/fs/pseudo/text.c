@@ -68,7 +68,7 @@ static int text_make(const struct pseudo_node *n, struct text *t, int flags)
     int r = text_fill(n, t, flags);
     if (r >= 0 && t->buf.failed)
         r = -ENOMEM;
-    t->is_last = r != READ_GOES_ON && (r <= 0 || !n->entry->more);
+    t->is_last = r != READ_WAITS && (r <= 0 || !n->entry->more);
     if (r < 0) {
         buf_done(&t->buf);
         return r;
@@ -97,7 +97,7 @@ static void text_forget(const struct pseudo_node *n, struct text *t)
     t->start = 0;
 }
 
-/* Makes the part that *pos is in. 0, READ_GOES_ON or -errno. */
+/* Makes the part that *pos is in. 0, READ_GOES_ON, READ_WAITS or -errno. */
 static int text_move_to(const struct pseudo_node *n, struct text *t, size_t pos, int flags)
 {
     int64_t until_ns = 0;
