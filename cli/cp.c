@@ -222,7 +222,6 @@ int cli_cp(int count, char **words)
         return 0;
     }
     signal(SIGPIPE, SIG_IGN);
-    signal(SIGXFSZ, SIG_IGN);
     if (r == 0 && count - used != 2)
         r = sandbox_error_set(&e, -EINVAL,
                               "cp: give a source and a target, one of them NAME:PATH; glovebox cp "

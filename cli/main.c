@@ -153,5 +153,6 @@ int main(int argc, char **argv)
 {
     open_standard_descriptors();
     signal(SIGCHLD, SIG_DFL);
+    signal(SIGXFSZ, SIG_IGN); /* what can't be written is told, as on a full disk */
     return end_output(run(argc, argv));
 }

@@ -17,6 +17,7 @@
 #include "gateway/watch.h"
 #include "lib/base/buf.h"
 #include "lib/base/map.h"
+#include "lib/base/rlimit.h"
 #include "lib/secret/file.h"
 
 #include <fcntl.h>
@@ -27,7 +28,6 @@
 #include <stdio.h>
 #include <sys/mman.h>
 #include <sys/random.h>
-#include <sys/resource.h>
 #include <time.h>
 
 #define PAGE_BYTES 4096
@@ -126,15 +126,6 @@ static void read_exemptions(int count, char **words)
     gateway.operator.exempt_count =(size_t) count;
 }
 
-static void raise_descriptor_limit(void)
-{
-    struct rlimit files;
-    if (getrlimit(RLIMIT_NOFILE, &files) == 0) {
-        files.rlim_cur = files.rlim_max;
-        setrlimit(RLIMIT_NOFILE, &files);
-    }
-}
-
 /*
  * Reading a policy and making keys touches most of the program, of which a gateway that waits needs
  * next to nothing: its own pages of what lies in the file are let go, and come back from there.
@@ -161,7 +152,7 @@ static void start(int count, char **words)
         gateway_fail("it is started by glovebox run alone");
     map_seed(seed);
     gateway.sandbox = words[1];
-    raise_descriptor_limit();
+    rlimit_raise(RLIMIT_NOFILE);
     read_policy(&document);
     read_exemptions(count - 2, words + 2);
     read_secrets();

@@ -5,6 +5,7 @@
 
 #include <signal.h>
 #include <stdio.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 
 const char *sandbox_cause_name(enum sandbox_cause cause)
@@ -161,6 +162,7 @@ void outcome_note_exit(struct sandbox_outcome *o, const struct end_facts *f)
 
 void outcome_note_kernel(struct sandbox_outcome *o, const struct end_facts *f, const char *log)
 {
+    struct rlimit time;
     bool is_signal = WIFSIGNALED(f->wait_status);
     int number = is_signal ? WTERMSIG(f->wait_status) : WEXITSTATUS(f->wait_status);
     if (is_signal && number == SIGKILL && f->is_out_of_memory) {
@@ -172,7 +174,13 @@ void outcome_note_kernel(struct sandbox_outcome *o, const struct end_facts *f, c
         o->cause = SANDBOX_HOST_FAILURE;
         o->signal = SIGKILL;
         snprintf(o->words, sizeof(o->words), "the sandbox's kernel was killed from outside");
-        sandbox_error_set(&o->message, 0, "%s; start it again", o->words);
+        if (getrlimit(RLIMIT_CPU, &time) == 0 && time.rlim_max != RLIM_INFINITY)
+            sandbox_error_set(&o->message, 0,
+                              "%s; programs of this machine have %llu s of processor time each: "
+                              "raise that (ulimit -t), or start it again",
+                              o->words, (unsigned long long)time.rlim_max);
+        else
+            sandbox_error_set(&o->message, 0, "%s; start it again", o->words);
         return;
     }
     o->cause = SANDBOX_KERNEL_FAILURE;

@@ -9,11 +9,11 @@
 #include "sandbox/reports.h"
 #include "sandbox/terminal.h"
 #include "sandbox/updates.h"
+#include "lib/base/rlimit.h"
 
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
-#include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -749,16 +749,6 @@ static int refuse(const struct sandbox_spec *spec, struct sandbox_outcome *ret, 
     return 0;
 }
 
-/* As many as it may have at once: each program has three, and each who is attached one. */
-static void raise_descriptor_limit(void)
-{
-    struct rlimit files;
-    if (getrlimit(RLIMIT_NOFILE, &files) == 0) {
-        files.rlim_cur = files.rlim_max;
-        setrlimit(RLIMIT_NOFILE, &files);
-    }
-}
-
 int sandbox_run(const struct sandbox_spec *spec, const struct sandbox_io *io,
                 struct sandbox_outcome *ret, struct sandbox_error *e)
 {
@@ -777,7 +767,10 @@ int sandbox_run(const struct sandbox_spec *spec, const struct sandbox_io *io,
         .log = closed,
         .decisions = DECISIONS_CLOSED,
     };
-    raise_descriptor_limit();
+    /* Each program has three descriptors, and each who is attached one. */
+    rlimit_raise(RLIMIT_NOFILE);
+    rlimit_raise(RLIMIT_CPU);
+    rlimit_raise(RLIMIT_FSIZE);
     updates_init(&r.updates, take_decision, end_for_policy, &r);
     r.updates.begin_search = begin_search;
     r.updates.is_searched = is_searched;

@@ -98,6 +98,19 @@ static void survey_numbers(struct survey *s)
             survey_lacks(f, SURVEY_DEGRADED, "programs with many files get ENFILE",
                          "raise it: ulimit -Hn 65536, or in /etc/security/limits.conf");
     }
+    if (getrlimit(RLIMIT_CPU, &limit) == 0 && limit.rlim_max != RLIM_INFINITY) {
+        f = survey_find(s, "processor time (ulimit -t)", "%llu s",
+                        (unsigned long long)limit.rlim_max);
+        survey_lacks(f, SURVEY_DEGRADED,
+                     "a sandbox's kernel, or a program, that has used as much is killed",
+                     "raise it: ulimit -Ht unlimited, or in /etc/security/limits.conf");
+    }
+    if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_max != RLIM_INFINITY) {
+        f = survey_find(s, "size of a file (ulimit -f)", "%llu bytes",
+                        (unsigned long long)limit.rlim_max);
+        survey_lacks(f, SURVEY_DEGRADED, "no file in a sandbox, and no record, may be larger",
+                     "raise it: ulimit -Hf unlimited, or in /etc/security/limits.conf");
+    }
     if (getrlimit(RLIMIT_NPROC, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY) {
         f = survey_find(s, "processes (ulimit -u)", "%llu", (unsigned long long)limit.rlim_cur);
         if (limit.rlim_cur < FILES_FEW)

@@ -86,7 +86,7 @@ static int enter_shadow(struct setup_error *e)
 static int limit_host_resources(struct setup_error *e)
 {
     const struct rlimit none = {0, 0};
-    struct rlimit files, locked, tasks;
+    struct rlimit locked, tasks;
     if (setrlimit(RLIMIT_CORE, &none) < 0 || setrlimit(RLIMIT_MSGQUEUE, &none) < 0)
         return setup_fail(e, errno, "set a resource limit");
     /* Behind the kernel's own count; in this user namespace alone (user_namespaces(7)), and not for
@@ -103,10 +103,6 @@ static int limit_host_resources(struct setup_error *e)
         locked.rlim_cur = locked.rlim_max;
         if (setrlimit(RLIMIT_MEMLOCK, &locked) < 0)
             return setup_fail(e, errno, "set a resource limit");
-    }
-    if (getrlimit(RLIMIT_NOFILE, &files) == 0) {
-        files.rlim_cur = files.rlim_max;
-        setrlimit(RLIMIT_NOFILE, &files);
     }
     return 0;
 }

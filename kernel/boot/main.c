@@ -26,13 +26,13 @@
 #include "kernel/proc/process.h"
 #include "kernel/proc/throttle.h"
 #include "lib/base/map.h"
+#include "lib/base/rlimit.h"
 
 #include <fcntl.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <sys/random.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/sysinfo.h>
 #include <sys/wait.h>
@@ -132,13 +132,14 @@ static void limit_own_memory(void)
 #endif
 }
 
-static void raise_descriptor_limit(void)
+/* The machine's limits of a process are not meant for a sandbox: what may be had of them is taken.
+ */
+static void raise_own_limits(void)
 {
-    struct rlimit files;
-    if (getrlimit(RLIMIT_NOFILE, &files) == 0) {
-        files.rlim_cur = files.rlim_max;
-        setrlimit(RLIMIT_NOFILE, &files);
-    }
+    rlimit_raise(RLIMIT_NOFILE);
+    rlimit_raise(RLIMIT_CPU);
+    rlim_t size = rlimit_raise(RLIMIT_FSIZE);
+    kernel.config.file_bytes = size == RLIM_INFINITY ? UINT64_MAX : size;
 }
 
 /* The init is the one process that the kernel makes itself; all others come from embryos. */
@@ -183,9 +184,17 @@ static void enter_jail(const struct spec *spec)
     if ((is_own && tree_build(spec, &world, &error) < 0) ||
         init_finish(&listener, &init_host_pid, &error) < 0)
         fail(STATUS_FAILED, error.text);
-    if (host_linux_start(listener, kernel.proc_dir, init_host_pid) < 0 || control_start() < 0 ||
-        (spec->has_gateway && gateway_start() < 0))
-        fail(STATUS_FAILED, "out of resources while starting");
+    int r = host_linux_start(listener, kernel.proc_dir, init_host_pid);
+    if (r == 0)
+        r = control_start();
+    if (r == 0 && spec->has_gateway)
+        r = gateway_start();
+    if (r < 0) {
+        setup_fail(&error, -r, "%s",
+                   r == -EAGAIN ? "make a timer, which counts as a pending signal (ulimit -i)"
+                                : "begin to watch the tasks");
+        fail(STATUS_FAILED, error.text);
+    }
     if (jail_close(&error) < 0 || (!is_own && tree_build(spec, &world, &error) < 0) ||
         tree_add_authority(spec, &error) < 0 || tree_add_mounts(spec, &world, &error) < 0 ||
         tree_add_agent(spec, &error) < 0)
@@ -201,12 +210,13 @@ int main(void)
     const char *bad;
 
     signal(SIGPIPE, SIG_IGN);
+    signal(SIGXFSZ, SIG_IGN); /* what is written past the machine's limit is EFBIG */
     /* Modes come with the guest's own mask applied. */
     umask(0);
     /* No terminal of the starter's; and one scheduling group for the kernel and its tasks, which
      * hand the processor to each other at every call. */
     setsid();
-    raise_descriptor_limit();
+    raise_own_limits();
     int r = spec_read(CONTROL_SPEC_FD, &spec, &bad);
     if (r < 0) {
         setup_fail(&error, -r, "bad specification at %s", bad);

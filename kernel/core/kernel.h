@@ -23,6 +23,7 @@ struct kernel_config {
     uint64_t output_rate; /* bytes a second over standard streams and terminals; 0: no limit */
     uint64_t disk_bytes;  /* of the private layer; UINT64_MAX: no limit */
     uint64_t inode_count;
+    uint64_t file_bytes; /* the machine's own limit of a file, as is what programs have (fsize) */
     bool trace;
 };
 

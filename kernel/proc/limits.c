@@ -13,6 +13,8 @@ void limits_defaults(struct rlimit limits[RLIM_NLIMITS])
 {
     for (int i = 0; i < RLIM_NLIMITS; i++)
         limits[i] = (struct rlimit){RLIM_INFINITY, RLIM_INFINITY};
+    if (kernel.config.file_bytes > 0 && kernel.config.file_bytes < RLIM_INFINITY)
+        limits[RLIMIT_FSIZE] = (struct rlimit){kernel.config.file_bytes, kernel.config.file_bytes};
     limits[RLIMIT_STACK].rlim_cur = 8 * MIB;
     limits[RLIMIT_CORE].rlim_cur = 0;
     limits[RLIMIT_NPROC] = (struct rlimit){kernel.config.thread_count, kernel.config.thread_count};

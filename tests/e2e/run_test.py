@@ -951,6 +951,22 @@ class Host(Case):
                               timeout=LIMIT, capture_output=True)
         self.expect_refused(done, "Too many open files; raise the limit")
 
+    def limited(self, limits, *words):
+        return subprocess.run(["bash", "-c", f'ulimit {limits}; exec "$0" run "$@"', GLOVEBOX, *words],
+                              timeout=LIMIT, capture_output=True)
+
+    def test_machine_limits_of_a_process(self):
+        """What one process may have here: as far as it can't be raised, it is told, and seen inside."""
+        done = self.limited("-i 0", "true")
+        self.expect_refused(done, "make a timer, which counts as a pending signal .ulimit -i.: Resource temporarily")
+        done = self.limited("-f 0", "true")
+        self.expect_refused(done, "File too large")
+        done = self.limited("-f 4096", "sh", "-c", "ulimit -f; dd if=/dev/zero of=x bs=1M count=9; stat -c %s x")
+        self.expect(done, 0, b"8192\n%d\n" % (4096 * 1024))  # blocks of 1024 in bash, of 512 in sh
+        self.assertIn(b"File size limit exceeded", done.stderr)
+        done = self.limited("-St 1", "sh", "-c", "ulimit -St; echo through")
+        self.expect(done, 0, b"unlimited\nthrough\n", b"")
+
     def test_ordinary_user(self):
         if os.getuid() != 0:
             self.skipTest("is one already")
