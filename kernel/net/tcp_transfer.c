@@ -27,7 +27,7 @@ static ssize_t send_urgent(struct tcp_socket *t, struct uio *u)
     peer->mark = to->receive.bytes;
     peer->urgent = byte;
     peer->has_mark = true;
-    peer->has_urgent = !to->oob_inline;
+    peer->has_urgent = true;
     if (to->oob_inline) {
         struct uio one;
         struct message *m;
