@@ -26,6 +26,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/types.h>
 #include <unistd.h>
 
 struct harness_case {
@@ -42,6 +43,13 @@ void harness_end_case(void) __attribute__((noreturn));
 
 /* True when the program runs inside a sandbox (the environment has GLOVEBOX_TEST_INSIDE=1). */
 bool harness_is_inside(void);
+
+/*
+ * Waits until a task of this process, or else a process, sleeps in a call: state S of proc(5). The
+ * case fails when it does not within 20 s. It is to make no other call that may sleep meanwhile: a
+ * task that does has to tell first, in shared memory, that it is past that.
+ */
+void harness_wait_until_sleeps(pid_t task);
 
 #define TEST(name)                                                       \
     static void test_##name(void);                                       \

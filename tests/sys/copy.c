@@ -322,7 +322,7 @@ TEST(splice_waits_or_says_eagain)
     EXPECT_ERRNO(splice(a[0], NULL, b[1], NULL, 1, SPLICE_F_NONBLOCK), EAGAIN);
     pid_t pid = fork();
     if (pid == 0) {
-        sleep_ms(80);
+        harness_wait_until_sleeps(getppid());
         _exit(write(a[1], "abc", 3) != 3);
     }
     EXPECT_EQ(splice(a[0], NULL, b[1], NULL, 10, 0), 3);

@@ -390,7 +390,7 @@ TEST(wakes_up_for_an_event)
     ASSERT_EQ(pipe(ends), 0);
     add(ep, ends[0], EPOLLIN);
     if (fork() == 0) {
-        usleep(50000);
+        harness_wait_until_sleeps(getppid());
         _exit(write(ends[1], "x", 1) != 1);
     }
     EXPECT_EQ(epoll_wait(ep, got, 1, 5000), 1);
@@ -442,10 +442,26 @@ TEST(mask_and_wait_are_one_step)
     EXPECT_ERRNO(syscall(SYS_epoll_pwait, ep, got, 1, 0, &none, 4), EINVAL);
 }
 
+static volatile pid_t waiter;
+static volatile int patience_ms = 10000;
+
 static void *wait_in_thread(void *ep)
 {
     struct epoll_event event;
-    return (void *)(long)epoll_wait((int)(long)ep, &event, 1, 400);
+    waiter = gettid();
+    return (void *)(long)epoll_wait((int)(long)ep, &event, 1, patience_ms);
+}
+
+/* One that waits for ep, and already does. */
+static pthread_t start_waiter(int ep)
+{
+    pthread_t thread;
+    waiter = 0;
+    ASSERT_EQ(pthread_create(&thread, NULL, wait_in_thread, (void *)(long)ep), 0);
+    while (!waiter)
+        usleep(100);
+    harness_wait_until_sleeps(waiter);
+    return thread;
 }
 
 TEST(level_event_is_for_all_who_wait)
@@ -456,8 +472,7 @@ TEST(level_event_is_for_all_who_wait)
     long sum = 0;
     add(ep, event, EPOLLIN);
     for (int i = 0; i < 3; i++)
-        ASSERT_EQ(pthread_create(&threads[i], NULL, wait_in_thread, (void *)(long)ep), 0);
-    usleep(80000);
+        threads[i] = start_waiter(ep);
     eventfd_write(event, 1);
     for (int i = 0; i < 3; i++) {
         pthread_join(threads[i], &result);
@@ -473,9 +488,9 @@ TEST(edge_event_is_for_one_who_waits)
     void *result;
     long sum = 0;
     add(ep, event, EPOLLIN | EPOLLET);
+    patience_ms = 1000;
     for (int i = 0; i < 3; i++)
-        ASSERT_EQ(pthread_create(&threads[i], NULL, wait_in_thread, (void *)(long)ep), 0);
-    usleep(80000);
+        threads[i] = start_waiter(ep);
     eventfd_write(event, 1);
     for (int i = 0; i < 3; i++) {
         pthread_join(threads[i], &result);
@@ -486,11 +501,9 @@ TEST(edge_event_is_for_one_who_waits)
 
 TEST(item_added_while_waiting_wakes)
 {
-    pthread_t thread;
     int ep = make(), event = eventfd(1, 0);
     void *result;
-    ASSERT_EQ(pthread_create(&thread, NULL, wait_in_thread, (void *)(long)ep), 0);
-    usleep(50000);
+    pthread_t thread = start_waiter(ep);
     add(ep, event, EPOLLIN);
     pthread_join(thread, &result);
     EXPECT_EQ((long)result, 1);
@@ -498,12 +511,11 @@ TEST(item_added_while_waiting_wakes)
 
 TEST(closing_the_instance_does_not_wake)
 {
-    pthread_t thread;
     int ep = make();
     void *result;
     long start = now_ms();
-    ASSERT_EQ(pthread_create(&thread, NULL, wait_in_thread, (void *)(long)ep), 0);
-    usleep(50000);
+    patience_ms = 400;
+    pthread_t thread = start_waiter(ep);
     close(ep);
     pthread_join(thread, &result);
     EXPECT_EQ((long)result, 0);
@@ -534,9 +546,9 @@ TEST(exclusive_wakes_one_of_those_who_wait)
     for (int i = 0; i < 3; i++) {
         int ep = make();
         add(ep, event, EPOLLIN | EPOLLEXCLUSIVE);
-        ASSERT_EQ(pthread_create(&threads[i], NULL, wait_in_thread, (void *)(long)ep), 0);
+        patience_ms = 1000;
+        threads[i] = start_waiter(ep);
     }
-    usleep(80000);
     eventfd_write(event, 1);
     for (int i = 0; i < 3; i++) {
         pthread_join(threads[i], &result);
@@ -548,13 +560,11 @@ TEST(exclusive_wakes_one_of_those_who_wait)
 
 TEST(exclusive_passes_by_those_who_do_not_wait)
 {
-    pthread_t thread;
     int event = eventfd(0, EFD_NONBLOCK), idle = make(), ep = make();
     void *result;
     add(idle, event, EPOLLIN | EPOLLEXCLUSIVE);
     add(ep, event, EPOLLIN | EPOLLEXCLUSIVE);
-    ASSERT_EQ(pthread_create(&thread, NULL, wait_in_thread, (void *)(long)ep), 0);
-    usleep(80000);
+    pthread_t thread = start_waiter(ep);
     eventfd_write(event, 1);
     pthread_join(thread, &result);
     EXPECT_EQ((long)result, 1);
@@ -598,15 +608,13 @@ TEST(outer_edge_follows_inner_wake_ups)
 
 TEST(wake_up_goes_through_three_levels)
 {
-    pthread_t thread;
     int a = make(), b = make(), c = make(), event = eventfd(0, 0);
     void *result;
     add(a, event, EPOLLIN);
     add(b, a, EPOLLIN);
     add(c, b, EPOLLIN);
     for (int round = 0; round < 3; round++) {
-        ASSERT_EQ(pthread_create(&thread, NULL, wait_in_thread, (void *)(long)c), 0);
-        usleep(50000);
+        pthread_t thread = start_waiter(c);
         eventfd_write(event, 1);
         pthread_join(thread, &result);
         EXPECT_EQ((long)result, 1);
@@ -620,7 +628,7 @@ TEST(poll_waits_for_an_instance)
     int ep = make(), event = eventfd(0, 0);
     add(ep, event, EPOLLIN);
     if (fork() == 0) {
-        usleep(50000);
+        harness_wait_until_sleeps(getppid());
         _exit(eventfd_write(event, 1) != 0);
     }
     struct pollfd p = {ep, POLLIN, 0};

@@ -336,7 +336,7 @@ TEST(raw_setuid_changes_one_thread)
 
 static void *wait_then_look(void *result)
 {
-    for (int i = 0; i < 1000 && syscall(SYS_getuid) == 0; i++)
+    for (int i = 0; i < 20000 && syscall(SYS_getuid) == 0; i++)
         usleep(1000);
     *(long *)result = syscall(SYS_getuid);
     return NULL;

@@ -537,7 +537,7 @@ TEST(blocked_read_is_woken)
     in = inotify_init();
     watch(".", IN_CREATE);
     if (fork() == 0) {
-        usleep(50000);
+        harness_wait_until_sleeps(getppid());
         create_file("f");
         _exit(0);
     }

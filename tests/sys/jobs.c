@@ -361,17 +361,18 @@ TEST(stop_holds_all_threads)
         usleep(500);
     kill(pid, SIGSTOP);
     wait_for(pid, WUNTRACED);
-    int before[5], total = 0;
+    int before[5];
     for (int i = 1; i <= 4; i++)
         before[i] = shared[i];
     usleep(30000);
     for (int i = 1; i <= 4; i++)
         EXPECT_EQ(shared[i], before[i]);
     kill(pid, SIGCONT);
-    usleep(50000);
-    for (int i = 1; i <= 4; i++)
-        total += shared[i] > before[i];
-    EXPECT_EQ(total, 4);
+    for (int i = 1; i <= 4; i++) {
+        for (int n = 0; n < 10000 && shared[i] <= before[i]; n++)
+            usleep(1000);
+        EXPECT_GT(shared[i], before[i]);
+    }
     end_child(pid);
 }
 
@@ -448,7 +449,7 @@ TEST(read_goes_on_after_a_stop)
         ssize_t n = read(ends[0], &c, 1);
         _exit(n == 1 && c == 'x' ? 0 : 1);
     }
-    usleep(20000);
+    harness_wait_until_sleeps(pid);
     kill(pid, SIGSTOP);
     wait_for(pid, WUNTRACED);
     EXPECT_EQ(write(ends[1], "x", 1), 1);
@@ -461,7 +462,7 @@ TEST(read_goes_on_after_a_stop)
 /* What a process does that sleeps: 0 when its sleep was not cut short. */
 static int sleep_relative(void)
 {
-    struct timespec t = {0, 300000000};
+    struct timespec t = {1, 0};
     return nanosleep(&t, NULL);
 }
 
@@ -475,22 +476,10 @@ static int sleep_absolute(void)
 
 static int sleep_on_a_futex(void)
 {
-    struct timespec t = {0, 300000000};
+    struct timespec t = {1, 0};
     int word = 0;
     long r = syscall(SYS_futex, &word, FUTEX_WAIT, 0, &t, NULL, 0);
     return r == -1 && errno == ETIMEDOUT ? 0 : 1;
-}
-
-static void wait_until_asleep(pid_t pid)
-{
-    char path[64], state = 0;
-    snprintf(path, sizeof(path), "/proc/%d/stat", pid);
-    while (state != 'S') {
-        FILE *f = fopen(path, "r");
-        ASSERT_TRUE(f != NULL);
-        ASSERT_EQ(fscanf(f, "%*d (%*[^)]) %c", &state), 1);
-        fclose(f);
-    }
 }
 
 static void expect_sleep_to_go_on(int (*sleeps)(void), int sig)
@@ -501,7 +490,7 @@ static void expect_sleep_to_go_on(int (*sleeps)(void), int sig)
         _exit(sleeps());
     }
     setpgid(pid, pid);
-    wait_until_asleep(pid);
+    harness_wait_until_sleeps(pid);
     for (int i = 0; i < 3; i++) {
         kill(pid, sig);
         int status = wait_for(pid, WUNTRACED);
@@ -541,7 +530,7 @@ static pid_t start_and_stop(int (*does)(void), bool sleeps)
     if (pid == 0)
         _exit(does());
     if (sleeps)
-        wait_until_asleep(pid);
+        harness_wait_until_sleeps(pid);
     kill(pid, SIGSTOP);
     EXPECT_TRUE(WIFSTOPPED(wait_for(pid, WUNTRACED)));
     return pid;
@@ -597,7 +586,7 @@ TEST(stopped_threads_of_both_kinds_do_nothing)
             _exit(2);
         _exit(sleep_relative() == 0 && pthread_join(reader, NULL) == 0 ? 0 : 1);
     }
-    wait_until_asleep(pid);
+    harness_wait_until_sleeps(pid);
     kill(pid, SIGSTOP);
     ASSERT_TRUE(WIFSTOPPED(wait_for(pid, WUNTRACED)));
     ASSERT_EQ(write(in[1], &byte, 1), 1);

@@ -276,19 +276,21 @@ TEST(exit_drops_locks)
     EXPECT_LOCKED(fd, "------------");
 }
 
-/* A child that holds a lock of the whole file until after ms. */
-static pid_t hold_for(int fd, int command, long ms)
+/* A child that holds a lock of the whole file until this process waits, or until it is killed. */
+static pid_t hold(int fd, bool until_awaited)
 {
     int ready[2];
     char c;
     ASSERT_EQ(pipe(ready), 0);
     pid_t pid = fork();
     if (pid == 0) {
-        set(fd, command, F_WRLCK, 0, 0);
+        set(fd, F_SETLK, F_WRLCK, 0, 0);
         if (write(ready[1], "x", 1) != 1)
             _exit(1);
-        sleep_ms(ms);
-        _exit(0);
+        if (!until_awaited)
+            pause();
+        harness_wait_until_sleeps(getppid());
+        harness_end_case();
     }
     ASSERT_EQ(read(ready[0], &c, 1), 1);
     close(ready[0]);
@@ -296,22 +298,20 @@ static pid_t hold_for(int fd, int command, long ms)
     return pid;
 }
 
-static long now_ms(void)
+static void expect_success(pid_t pid)
 {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return t.tv_sec * 1000 + t.tv_nsec / 1000000;
+    int status = -1;
+    EXPECT_EQ(waitpid(pid, &status, 0), pid);
+    EXPECT_EQ(status, 0);
 }
 
 TEST(f_setlkw_waits_for_its_turn)
 {
     int fd = open_file(O_RDWR);
-    pid_t pid = hold_for(fd, F_SETLK, 200);
-    long before = now_ms();
+    pid_t pid = hold(fd, true);
     EXPECT_EQ(set(fd, F_SETLKW, F_WRLCK, 0, 5), 0);
-    EXPECT_GE(now_ms() - before, 100);
     EXPECT_LOCKED(fd, "wwwww-------");
-    waitpid(pid, NULL, 0);
+    expect_success(pid);
 }
 
 static void on_signal(int sig)
@@ -323,7 +323,7 @@ TEST(a_signal_ends_f_setlkw)
     int fd = open_file(O_RDWR);
     struct sigaction sa = {.sa_handler = on_signal};
     sigaction(SIGALRM, &sa, NULL);
-    pid_t pid = hold_for(fd, F_SETLK, 10000);
+    pid_t pid = hold(fd, false);
     alarm(1);
     EXPECT_ERRNO(set(fd, F_SETLKW, F_WRLCK, 0, 5), EINTR);
     kill(pid, SIGKILL);
@@ -345,12 +345,10 @@ TEST(a_circle_of_two_is_edeadlk)
         _exit(set(fd, F_SETLKW, F_WRLCK, 0, 1) != 0);
     }
     ASSERT_EQ(read(ready[0], &c, 1), 1);
-    sleep_ms(100);
+    harness_wait_until_sleeps(pid);
     EXPECT_ERRNO(set(fd, F_SETLKW, F_WRLCK, 1, 1), EDEADLK);
     EXPECT_EQ(lock(fd, F_UNLCK, 0, 1), 0);
-    int status;
-    waitpid(pid, &status, 0);
-    EXPECT_EQ(status, 0);
+    expect_success(pid);
 }
 
 TEST(a_circle_of_three_is_edeadlk)
@@ -359,18 +357,19 @@ TEST(a_circle_of_three_is_edeadlk)
     char c;
     ASSERT_EQ(pipe(ready), 0);
     EXPECT_EQ(lock(fd, F_WRLCK, 0, 1), 0);
+    pid_t pids[2];
     for (int i = 1; i <= 2; i++) {
-        if (fork() > 0)
-            continue;
-        lock(fd, F_WRLCK, i, 1);
-        if (write(ready[1], "x", 1) != 1)
-            _exit(1);
-        sleep_ms(50);
-        _exit(set(fd, F_SETLKW, F_WRLCK, i - 1, 1) != 0);
+        pids[i - 1] = fork();
+        if (pids[i - 1] == 0) {
+            lock(fd, F_WRLCK, i, 1);
+            if (write(ready[1], "x", 1) != 1)
+                _exit(1);
+            _exit(set(fd, F_SETLKW, F_WRLCK, i - 1, 1) != 0);
+        }
+        ASSERT_EQ(read(ready[0], &c, 1), 1);
     }
-    ASSERT_EQ(read(ready[0], &c, 1), 1);
-    ASSERT_EQ(read(ready[0], &c, 1), 1);
-    sleep_ms(200);
+    for (int i = 0; i < 2; i++)
+        harness_wait_until_sleeps(pids[i]);
     EXPECT_ERRNO(set(fd, F_SETLKW, F_WRLCK, 2, 1), EDEADLK);
 }
 
@@ -433,8 +432,11 @@ TEST(open_file_locks_want_no_pid)
     EXPECT_ERRNO(fcntl(fd, F_OFD_GETLK, &l), EINVAL);
 }
 
+static volatile pid_t taker;
+
 static void *take_both(void *arg)
 {
+    taker = gettid();
     return set(*(int *)arg, F_OFD_SETLKW, F_WRLCK, 0, 1) == 0 ? NULL : "failed";
 }
 
@@ -445,7 +447,9 @@ TEST(f_ofd_setlkw_waits_within_a_process)
     void *result;
     EXPECT_EQ(set(a, F_OFD_SETLK, F_WRLCK, 0, 5), 0);
     ASSERT_EQ(pthread_create(&thread, NULL, take_both, &b), 0);
-    sleep_ms(80);
+    while (!taker)
+        sleep_ms(1);
+    harness_wait_until_sleeps(taker);
     EXPECT_EQ(set(a, F_OFD_SETLK, F_UNLCK, 0, 5), 0);
     pthread_join(thread, &result);
     EXPECT_TRUE(result == NULL);
@@ -501,15 +505,13 @@ TEST(flock_waits_until_the_last_descriptor_is_closed)
     EXPECT_EQ(flock(a, LOCK_EX), 0);
     pid_t pid = fork();
     if (pid == 0) {
-        sleep_ms(150);
-        _exit(0);
+        harness_wait_until_sleeps(getppid());
+        harness_end_case();
     }
     close(a);
     b = open_file(O_RDWR);
-    long before = now_ms();
     EXPECT_EQ(flock(b, LOCK_EX), 0);
-    EXPECT_GE(now_ms() - before, 80);
-    waitpid(pid, NULL, 0);
+    expect_success(pid);
 }
 
 TEST(a_signal_ends_flock)

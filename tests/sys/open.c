@@ -38,12 +38,6 @@ static int openat2_call(int dirfd, const char *name, uint64_t flags, uint64_t mo
     return (int)syscall(SYS_openat2, dirfd, name, &how, sizeof(how));
 }
 
-static void sleep_ms(long ms)
-{
-    struct timespec t = {ms / 1000, ms % 1000 * 1000000};
-    nanosleep(&t, NULL);
-}
-
 static void on_signal(int sig)
 {
 }
@@ -374,7 +368,7 @@ TEST(the_ends_of_a_fifo_wait_for_each_other)
     ASSERT_EQ(mkfifo("p", 0600), 0);
     pid_t pid = fork();
     if (pid == 0) {
-        sleep_ms(80);
+        harness_wait_until_sleeps(getppid());
         int w = open("p", O_WRONLY);
         _exit(w < 0 || write(w, "abc", 3) != 3);
     }
@@ -393,7 +387,7 @@ TEST(a_signal_ends_the_open_of_a_fifo)
     sigaction(SIGUSR1, &sa, NULL);
     pid_t pid = fork();
     if (pid == 0) {
-        sleep_ms(80);
+        harness_wait_until_sleeps(getppid());
         kill(getppid(), SIGUSR1);
         _exit(0);
     }

@@ -316,7 +316,7 @@ TEST(blocked_read_is_woken_by_a_write)
 {
     open_pipe(0);
     if (fork() == 0) {
-        usleep(30000);
+        harness_wait_until_sleeps(getppid());
         _exit(write(ends[1], "x", 1) != 1);
     }
     EXPECT_EQ(read(ends[0], page, PAGE), 1);
@@ -327,7 +327,7 @@ TEST(blocked_read_is_woken_by_the_last_close)
 {
     open_pipe(0);
     if (fork() == 0) {
-        usleep(30000);
+        harness_wait_until_sleeps(getppid());
         _exit(0);
     }
     close(ends[1]);

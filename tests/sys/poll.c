@@ -91,7 +91,7 @@ TEST(events_and_fd_are_not_written)
     p[0] = (struct pollfd){ends[0], POLLIN, 0x77};
     pid_t child = fork();
     if (child == 0) {
-        usleep(100000);
+        harness_wait_until_sleeps(getppid());
         p[0].events = POLLOUT | POLLPRI;
         p[0].fd = 77;
         _exit(write(ends[1], "x", 1) != 1);
@@ -147,7 +147,7 @@ TEST(many_descriptors_at_once)
         p[i] = (struct pollfd){ends[0], POLLIN, 0};
     pid_t child = fork();
     if (child == 0) {
-        usleep(50000);
+        harness_wait_until_sleeps(getppid());
         _exit(write(ends[1], "x", 1) != 1);
     }
     EXPECT_EQ(poll(p, COUNT, 5000), COUNT);
@@ -159,7 +159,7 @@ TEST(hang_up_wakes)
 {
     ASSERT_EQ(pipe(ends), 0);
     if (fork() == 0) {
-        usleep(50000);
+        harness_wait_until_sleeps(getppid());
         _exit(0);
     }
     close(ends[1]);
@@ -206,10 +206,10 @@ TEST(stop_and_continue_do_not_interrupt)
     pid_t child = fork();
     if (child == 0) {
         long start = now_ms();
-        int r = poll(NULL, 0, 300);
-        _exit(r == 0 && now_ms() - start >= 300 ? 0 : 1);
+        int r = poll(NULL, 0, 1000);
+        _exit(r == 0 && now_ms() - start >= 1000 ? 0 : 1);
     }
-    usleep(80000);
+    harness_wait_until_sleeps(child);
     kill(child, SIGSTOP);
     ASSERT_EQ(waitpid(child, &status, WUNTRACED), child);
     EXPECT_TRUE(WIFSTOPPED(status));

@@ -139,15 +139,17 @@ TEST(expirations_while_the_signal_is_pending_are_overrun)
     siginfo_t info;
     block(SIG);
     int id = create_or_end(CLOCK_MONOTONIC, SIGEV_SIGNAL, SIG, 1);
+    int64_t start = now_ms(CLOCK_MONOTONIC);
     set(id, 10, 10);
     poll(NULL, 0, 105);
+    int64_t taken = now_ms(CLOCK_MONOTONIC);
     EXPECT_EQ(take(SIG, &info), SIG);
     EXPECT_GE(info.si_overrun, 7);
-    EXPECT_LE(info.si_overrun, 60);
+    EXPECT_LE(info.si_overrun, (now_ms(CLOCK_MONOTONIC) - start) / 10);
     EXPECT_EQ(syscall(SYS_timer_getoverrun, id), info.si_overrun);
-    int first = info.si_overrun;
+    /* It counts from the start again. */
     EXPECT_EQ(take(SIG, &info), SIG);
-    EXPECT_LT(info.si_overrun, first);
+    EXPECT_LE(info.si_overrun, (now_ms(CLOCK_MONOTONIC) - taken) / 10 + 1);
 }
 
 TEST(one_signal_is_pending_per_timer)
@@ -230,10 +232,10 @@ TEST(absolute_time_of_each_clock)
 TEST(timer_without_notification_only_counts)
 {
     int id = create_or_end(CLOCK_MONOTONIC, SIGEV_NONE, 0, 0);
-    set(id, 20, 0);
+    set(id, 900, 0);
     struct itimerspec s = get(id);
     EXPECT_GT(s.it_value.tv_nsec, 0);
-    poll(NULL, 0, 40);
+    poll(NULL, 0, 910);
     s = get(id);
     EXPECT_EQ(s.it_value.tv_sec + s.it_value.tv_nsec, 0);
     set(id, 20, 100000);
@@ -347,14 +349,15 @@ TEST(timers_are_not_inherited_by_fork)
 {
     struct itimerspec s;
     int status, id = create_or_end(CLOCK_MONOTONIC, SIGEV_SIGNAL, SIG, 1);
+    handle(SIG);
     set(id, 50, 0);
     pid_t pid = fork();
     if (pid == 0) {
         int gone = syscall(SYS_timer_gettime, id, &s) == -1 && errno == EINVAL;
+        int before = ran;
         poll(NULL, 0, 100);
-        _exit(gone ? 0 : 1);
+        _exit(gone && ran == before ? 0 : 1);
     }
-    handle(SIG);
     while (waitpid(pid, &status, 0) < 0)
         ;
     EXPECT_EQ(status, 0);

@@ -306,7 +306,7 @@ TEST(stat_shows_a_sleeping_child)
 {
     pid_t pid = start_sleeper();
     ASSERT_GT(pid, 0);
-    usleep(20000);
+    harness_wait_until_sleeps(pid);
     ASSERT_GT(slurp_of(pid, "stat"), 0);
     EXPECT_EQ(stat_field(3), 'S');
     EXPECT_EQ(stat_field(4), getpid());

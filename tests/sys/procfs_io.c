@@ -161,7 +161,7 @@ TEST(io_counts_a_call_that_waits_once)
     pid_t pid = fork();
     ASSERT_GE(pid, 0);
     if (pid == 0) {
-        usleep(20000);
+        harness_wait_until_sleeps(getppid());
         _exit(write(pipes[1], data, 5) == 5 ? 0 : 1);
     }
     begin();

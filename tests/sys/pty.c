@@ -450,7 +450,7 @@ TEST(a_blocked_reader_of_the_slave_sees_the_end)
         EXPECT_TRUE(read(p.slave, &c, 1) == 0 || errno == EIO);
         harness_end_case();
     }
-    pty_sleep_ms(QUIET_MS);
+    harness_wait_until_sleeps(pid);
     close(p.master);
     pty_join(pid);
 }
@@ -465,7 +465,7 @@ TEST(a_blocked_reader_of_the_master_sees_the_end)
         EXPECT_ERRNO(read(p.master, &c, 1), EIO);
         harness_end_case();
     }
-    pty_sleep_ms(QUIET_MS);
+    harness_wait_until_sleeps(pid);
     close(p.slave);
     pty_join(pid);
 }
@@ -481,7 +481,7 @@ TEST(a_blocked_writer_of_the_slave_sees_the_end)
         EXPECT_ERRNO(write(p.slave, "x", 1), EIO);
         harness_end_case();
     }
-    pty_sleep_ms(QUIET_MS);
+    harness_wait_until_sleeps(pid);
     close(p.master);
     pty_join(pid);
 }

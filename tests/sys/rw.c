@@ -43,12 +43,12 @@ static void catch (int sig, int flags)
     ASSERT_EQ(sigaction(sig, &sa, NULL), 0);
 }
 
-/* A child that sends sig to this process after a while. */
-static pid_t signal_later(int sig, long ms)
+/* A child that sends sig to this process once it waits. */
+static pid_t signal_waiting(int sig)
 {
     pid_t pid = fork();
     if (pid == 0) {
-        sleep_ms(ms);
+        harness_wait_until_sleeps(getppid());
         kill(getppid(), sig);
         _exit(0);
     }
@@ -363,7 +363,7 @@ TEST(a_blocking_read_waits_for_data)
     char c = 0;
     ASSERT_EQ(pipe(p), 0);
     if (fork() == 0) {
-        sleep_ms(50);
+        harness_wait_until_sleeps(getppid());
         _exit(write(p[1], "x", 1) != 1);
     }
     close(p[1]);
@@ -399,7 +399,7 @@ TEST(a_signal_ends_a_read_with_eintr)
     char c;
     ASSERT_EQ(pipe(p), 0);
     catch (SIGUSR1, 0);
-    pid_t pid = signal_later(SIGUSR1, 80);
+    pid_t pid = signal_waiting(SIGUSR1);
     EXPECT_ERRNO(read(p[0], &c, 1), EINTR);
     waitpid(pid, NULL, 0);
 }
@@ -410,7 +410,7 @@ TEST(sa_restart_lets_a_read_go_on)
     char c = 0;
     ASSERT_EQ(pipe(p), 0);
     catch (SIGUSR1, SA_RESTART);
-    signal_later(SIGUSR1, 50);
+    signal_waiting(SIGUSR1);
     if (fork() == 0) {
         sleep_ms(250);
         _exit(write(p[1], "x", 1) != 1);
@@ -425,7 +425,7 @@ TEST(a_signal_ends_a_long_write_with_what_went_out)
     static char big[1 << 20];
     ASSERT_EQ(pipe(p), 0);
     catch (SIGUSR1, SA_RESTART);
-    pid_t pid = signal_later(SIGUSR1, 100);
+    pid_t pid = signal_waiting(SIGUSR1);
     ssize_t n = write(p[1], big, sizeof(big));
     EXPECT_GT(n, 0);
     EXPECT_LT(n, (ssize_t)sizeof(big));

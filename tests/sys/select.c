@@ -154,7 +154,7 @@ TEST(write_wakes_it)
     FD_ZERO(&in);
     FD_SET(ends[0], &in);
     if (fork() == 0) {
-        usleep(50000);
+        harness_wait_until_sleeps(getppid());
         _exit(write(ends[1], "x", 1) != 1);
     }
     struct timeval t = {10, 0};

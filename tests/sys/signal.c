@@ -594,8 +594,9 @@ TEST(kill_ends_a_process_that_blocks_everything)
         for (;;)
             pause();
     }
-    usleep(20000);
+    harness_wait_until_sleeps(pid);
     EXPECT_EQ(kill(pid, SIGTERM), 0);
+    usleep(20000);
     EXPECT_EQ(waitpid(pid, &status, WNOHANG), 0);
     EXPECT_EQ(kill(pid, SIGKILL), 0);
     EXPECT_EQ(waitpid(pid, &status, 0), pid);

@@ -815,7 +815,7 @@ TEST(frame_that_blocks_everything_does_not_make_immortal)
         for (;;)
             pause();
     }
-    usleep(30000);
+    harness_wait_until_sleeps(pid);
     EXPECT_EQ(kill(pid, SIGSTOP), 0);
     EXPECT_EQ(waitpid(pid, &status, WUNTRACED), pid);
     EXPECT_TRUE(WIFSTOPPED(status));

@@ -53,7 +53,7 @@ static void send_then_write(int sig)
     pid_t parent = getpid();
     helper = fork();
     if (helper == 0) {
-        usleep(30000);
+        harness_wait_until_sleeps(parent);
         kill(parent, sig);
         usleep(50000);
         _exit(write(ends[1], "x", 1) == 1 ? 0 : 1);
@@ -145,7 +145,7 @@ TEST(first_of_two_handlers_decides_about_the_restart)
     sigemptyset(&s);
     pid_t pid = fork();
     if (pid == 0) {
-        usleep(30000);
+        harness_wait_until_sleeps(parent);
         kill(parent, SIGUSR1);
         kill(parent, SIGUSR2);
         usleep(50000);
@@ -247,7 +247,7 @@ TEST(pause_does_not_end_with_an_ignored_signal)
     int64_t start = now_ms();
     pid = fork();
     if (pid == 0) {
-        usleep(20000);
+        harness_wait_until_sleeps(parent);
         kill(parent, SIGUSR1);
         usleep(80000);
         _exit(kill(parent, SIGUSR2));
@@ -318,15 +318,15 @@ TEST(timeout_of_poll_is_kept_when_it_is_restarted_after_a_stop)
     int64_t start = now_ms();
     pid_t pid = fork();
     if (pid == 0)
-        _exit(poll(NULL, 0, 300) == 0 ? 0 : 1);
-    usleep(50000);
+        _exit(poll(NULL, 0, 1000) == 0 ? 0 : 1);
+    harness_wait_until_sleeps(pid);
     kill(pid, SIGSTOP);
     usleep(50000);
     kill(pid, SIGCONT);
     int status;
     EXPECT_EQ(waitpid(pid, &status, 0), pid);
     EXPECT_EQ(status, 0);
-    EXPECT_GE(now_ms() - start, 300);
+    EXPECT_GE(now_ms() - start, 1000);
     EXPECT_LT(now_ms() - start, 30000);
 }
 
@@ -424,7 +424,7 @@ TEST(sigsuspend_ignores_what_is_ignored)
     handle(SIGUSR2, 0);
     pid_t pid = fork();
     if (pid == 0) {
-        usleep(20000);
+        harness_wait_until_sleeps(parent);
         kill(parent, SIGUSR1);
         usleep(50000);
         _exit(kill(parent, SIGUSR2));

@@ -160,7 +160,7 @@ TEST(blocked_read_is_woken)
     int fd = make(SIGUSR1, 0, 0);
     pid_t parent = getpid();
     if (fork() == 0) {
-        usleep(50000);
+        harness_wait_until_sleeps(getppid());
         kill(parent, SIGUSR1);
         _exit(0);
     }
@@ -230,7 +230,7 @@ TEST(epoll_waits_for_signals)
     ASSERT_EQ(epoll_ctl(ep, EPOLL_CTL_ADD, fd, &event), 0);
     EXPECT_EQ(epoll_wait(ep, &event, 1, 0), 0);
     if (fork() == 0) {
-        usleep(50000);
+        harness_wait_until_sleeps(getppid());
         kill(parent, SIGUSR1);
         _exit(0);
     }

@@ -264,7 +264,7 @@ TEST(sigtimedwait_waits_for_a_signal_to_come)
     block(SIGUSR1, 0);
     pid_t parent = getpid(), pid = fork();
     if (pid == 0) {
-        usleep(30000);
+        harness_wait_until_sleeps(parent);
         _exit(kill(parent, SIGUSR1));
     }
     EXPECT_EQ(sigtimedwait(&s, &info, &timeout), SIGUSR1);
@@ -281,7 +281,7 @@ TEST(sigtimedwait_is_interrupted_by_a_handler_of_another_signal)
     block(SIGUSR1, 0);
     pid_t parent = getpid(), pid = fork();
     if (pid == 0) {
-        usleep(30000);
+        harness_wait_until_sleeps(parent);
         _exit(kill(parent, SIGUSR2));
     }
     EXPECT_ERRNO(sigtimedwait(&s, NULL, &timeout), EINTR);
@@ -296,7 +296,7 @@ TEST(signal_that_is_waited_for_unblocked_is_taken_by_the_wait)
     handle(SIGUSR1);
     pid_t parent = getpid(), pid = fork();
     if (pid == 0) {
-        usleep(30000);
+        harness_wait_until_sleeps(parent);
         _exit(kill(parent, SIGUSR1));
     }
     EXPECT_EQ(sigtimedwait(&s, NULL, &timeout), SIGUSR1);

@@ -52,6 +52,13 @@ MAYBE_UNUSED static int all_events_of(int fd)
     return events_of(fd, POLLIN | POLLOUT | POLLPRI | POLLRDHUP);
 }
 
+/* What comes over the loopback may take a moment: waits for one of these events, not for ever. */
+MAYBE_UNUSED static void await(int fd, short events)
+{
+    struct pollfd p = {.fd = fd, .events = events};
+    EXPECT_EQ(poll(&p, 1, 10000), 1);
+}
+
 MAYBE_UNUSED static void set_int(int fd, int level, int name, int value)
 {
     ASSERT_EQ(setsockopt(fd, level, name, &value, sizeof(value)), 0);

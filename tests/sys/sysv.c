@@ -562,7 +562,7 @@ TEST(msg_full_queue)
     pid_t child = fork();
     if (child == 0)
         _exit(msgsnd(id, &out, 100, 0) != 0);
-    usleep(50000);
+    harness_wait_until_sleeps(child);
     EXPECT_EQ(msgrcv(id, &back, 8192, 0, 0), 8192);
     expect_success(child);
     EXPECT_EQ(msgrcv(id, &back, 8192, 0, 0), 8192);
@@ -576,7 +576,7 @@ TEST(msg_blocked_receiver_is_woken_by_its_type)
     pid_t child = fork();
     if (child == 0)
         _exit(!(msgrcv(id, &back, 100, 7, 0) == 6 && back.type == 7));
-    usleep(30000);
+    harness_wait_until_sleeps(child);
     send_text(id, 6, "other");
     usleep(30000);
     send_text(id, 7, "right");
@@ -622,7 +622,8 @@ TEST(msg_removal_wakes_both_sides)
     pid_t sender = fork();
     if (sender == 0)
         _exit(!(msgsnd(full, &out, 100, 0) == -1 && errno == EIDRM));
-    usleep(50000);
+    harness_wait_until_sleeps(receiver);
+    harness_wait_until_sleeps(sender);
     EXPECT_EQ(msgctl(empty, IPC_RMID, NULL), 0);
     EXPECT_EQ(msgctl(full, IPC_RMID, NULL), 0);
     expect_success(receiver);

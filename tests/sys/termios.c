@@ -446,6 +446,7 @@ TEST(min_bytes_are_waited_for)
         EXPECT_EQ(read(p.slave, data, sizeof(data)), 3);
         harness_end_case();
     }
+    harness_wait_until_sleeps(pid);
     pty_sleep_ms(QUIET_MS);
     EXPECT_EQ(waitpid(pid, NULL, WNOHANG), 0);
     pty_type(p.master, "c");
@@ -660,7 +661,7 @@ static void on_signal(int sig)
 
 static void kill_later(void)
 {
-    pty_sleep_ms(QUIET_MS);
+    harness_wait_until_sleeps(getppid());
     kill(getppid(), SIGUSR1);
 }
 

@@ -411,7 +411,7 @@ SESSION_TEST(a_blocked_read_is_interrupted, WITH_TERMINAL)
     note(SIGINT);
     pid_t typist = fork();
     if (typist == 0) {
-        pty_sleep_ms(QUIET_MS);
+        harness_wait_until_sleeps(getppid());
         pty_type(p->master, "\003");
         _exit(0);
     }
@@ -432,7 +432,8 @@ SESSION_TEST(a_new_window_size_is_told, WITH_TERMINAL)
     EXPECT_EQ(seen[SIGWINCH], 1);
     size.ws_col++;
     EXPECT_EQ(ioctl(p->slave, TIOCSWINSZ, &size), 0);
-    pty_sleep_ms(QUIET_MS);
+    for (int i = 0; i < REPLY_MS / 10 && seen[SIGWINCH] < 2; i++)
+        pty_sleep_ms(10);
     EXPECT_EQ(seen[SIGWINCH], 2);
 }
 

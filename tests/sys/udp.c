@@ -24,7 +24,7 @@ TEST(who_waits_is_told_the_sender)
     struct sockaddr_in to = loopback(port_of(a)), from;
     pid_t child = fork();
     if (child == 0) {
-        usleep(100000);
+        harness_wait_until_sleeps(getppid());
         _exit(sendto(b, "x", 1, 0, (struct sockaddr *)&to, sizeof(to)) != 1);
     }
     char byte;
@@ -167,15 +167,15 @@ TEST(a_closed_port_refuses_a_connected_socket)
     int fd = socket(AF_INET, SOCK_DGRAM, 0);
     ASSERT_EQ(connect_port(fd, closed_port()), 0);
     EXPECT_EQ(send(fd, "x", 1, 0), 1);
-    usleep(10000);
+    await(fd, 0);
     EXPECT_TRUE(all_events_of(fd) & POLLERR);
     EXPECT_ERRNO(recv(fd, big, 1, MSG_DONTWAIT), ECONNREFUSED);
     EXPECT_ERRNO(recv(fd, big, 1, MSG_DONTWAIT), EAGAIN);
     EXPECT_EQ(send(fd, "x", 1, 0), 1);
-    usleep(10000);
+    await(fd, 0);
     EXPECT_ERRNO(send(fd, "x", 1, 0), ECONNREFUSED);
     EXPECT_EQ(send(fd, "x", 1, 0), 1);
-    usleep(10000);
+    await(fd, 0);
     EXPECT_EQ(get_int(fd, SOL_SOCKET, SO_ERROR), ECONNREFUSED);
 }
 
@@ -194,7 +194,7 @@ TEST(a_refusal_wakes_a_blocked_reader)
     ASSERT_EQ(connect_port(fd, closed_port()), 0);
     pid_t pid = fork();
     if (pid == 0) {
-        usleep(30000);
+        harness_wait_until_sleeps(getppid());
         _exit(send(fd, "x", 1, 0) != 1);
     }
     EXPECT_ERRNO(recv(fd, big, 1, 0), ECONNREFUSED);
@@ -207,7 +207,7 @@ TEST(shutdown_wakes_a_blocked_reader)
     ASSERT_EQ(connect_port(fd, 9), 0);
     pid_t pid = fork();
     if (pid == 0) {
-        usleep(30000);
+        harness_wait_until_sleeps(getppid());
         _exit(shutdown(fd, SHUT_RD) != 0);
     }
     EXPECT_EQ(recv(fd, big, 1, 0), 0);

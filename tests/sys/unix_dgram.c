@@ -122,7 +122,7 @@ TEST(poll_tells_when_a_connected_receiver_has_room)
     EXPECT_EQ(events_of(sender, POLLOUT), 0);
     pid_t pid = fork();
     if (pid == 0) {
-        usleep(30000);
+        harness_wait_until_sleeps(getppid());
         while (recv(receiver, big, 1, MSG_DONTWAIT) == 1)
             ;
         _exit(0);
@@ -140,7 +140,7 @@ TEST(a_blocking_sender_waits_for_room)
     EXPECT_EQ(errno, EAGAIN);
     pid_t pid = fork();
     if (pid == 0) {
-        usleep(30000);
+        harness_wait_until_sleeps(getppid());
         while (recv(receiver, big, 1, MSG_DONTWAIT) == 1)
             ;
         _exit(0);
@@ -304,7 +304,7 @@ TEST(recvmmsg_waits_for_one)
     }
     pid_t pid = fork();
     if (pid == 0) {
-        usleep(30000);
+        harness_wait_until_sleeps(getppid());
         _exit(send(pair[0], "x", 1, 0) != 1);
     }
     EXPECT_EQ(recvmmsg(pair[1], vector, 2, MSG_WAITFORONE, NULL), 1);

@@ -132,7 +132,7 @@ TEST(files_come_to_who_waits_for_them)
     open_pair(SOCK_STREAM);
     pid_t child = fork();
     if (child == 0) {
-        usleep(100000);
+        harness_wait_until_sleeps(getppid());
         _exit(send_fd(pair[0], 0) != 1);
     }
     int fd = receive_fd(pair[1], sizeof(control), 0, NULL);
@@ -576,7 +576,7 @@ TEST(other_credentials_end_a_read_of_a_stream)
 
 /* ---- a read with MSG_WAITALL that gets its bytes one after the other ---- */
 
-/* A child that writes, waits until the reader is likely to wait, does `later`, and ends. */
+/* A child that writes, waits until the reader waits, does `later`, and ends. */
 static pid_t writer(const char *first, void (*later)(void))
 {
     pid_t pid = fork();
@@ -585,7 +585,7 @@ static pid_t writer(const char *first, void (*later)(void))
     close(pair[1]);
     if (write(pair[0], first, strlen(first)) != (ssize_t)strlen(first))
         _exit(1);
-    usleep(30000);
+    harness_wait_until_sleeps(getppid());
     if (later)
         later();
     _exit(0);
