@@ -126,16 +126,20 @@ static void release_all(struct port_search *s)
         release(list_first(&s->over, struct port_searched, timer));
 }
 
-/* Its end of the pair stays until the kernel has let go of its own: to the program this is to be a
- * reset, not the end that it would see first. */
+/*
+ * Its end of the pair stays until the kernel has let go of its own: to the program this is to be a
+ * reset, not the end that it would see first. From now on that is all that is waited for, also
+ * while the kernel can't be told; where it has been seen already, it does not come again.
+ */
 static void tell_cut(struct port_searched *c)
 {
+    bool is_told_of_end = watch(&c->program, 0) == 0 && !c->program.is_gone;
     if (!sandbox_send(c->search->sandbox, CONTROL_PORT_CUT, c->number)) {
         set_timer(c, &c->search->untold, REST_NS / NSEC_PER_MSEC);
         return;
     }
     set_timer(c, NULL, 0);
-    if (watch(&c->program, 0) < 0)
+    if (!is_told_of_end)
         end(c, true);
 }
 
@@ -355,7 +359,8 @@ static void on_program(struct port_searched *c, uint32_t events)
 static void on_event(struct end *e, uint32_t events)
 {
     struct port_searched *c = e->of;
-    if (c->state == CUT && e == &c->program) {
+    /* What it has said, or has room for, may be in hand since before it was cut off. */
+    if (c->state == CUT && e == &c->program && events & (EPOLLHUP | EPOLLERR)) {
         end(c, true);
     } else if (c->state == CARRIED) {
         if (e == &c->asker)

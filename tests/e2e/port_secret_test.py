@@ -336,6 +336,37 @@ listen(8001, echo)""")
         self.do("[l.accept()[0].close() for i in range(%d)]" % most)
         self.assertTrue(wait_until(lambda: self.connects(asker)))
 
+    def test_downloads_that_are_reset_when_the_program_has_gone(self):
+        """More of them than there are places: none is kept."""
+        most = 20
+        self.most = 4 * most
+        asker = self.sandbox("""
+import queue
+closed = queue.Queue()
+def fill(s):
+    with s:
+        s.setblocking(False)
+        while select.select([], [s], [], 0.05)[1]: s.send(bytes(1 << 16))
+    closed.put(True)
+listen(8000, fill)
+listen(8001, echo)""")
+        for _ in range(2 * most):
+            client, server = port_test.tcp_pair()
+            self.assertTrue(wait_until(lambda: self.gives(asker, server)))  # of the last one the place is just being left
+            server.close()
+            self.assertTrue(self.inside("closed.get()"))
+            asker.listeners()
+            port_test.cut_off(client)
+        self.assertTrue(wait_until(lambda: self.connects(asker)))
+
+    def gives(self, asker, s):
+        try:
+            asker.give(8000, s)
+        except OSError as e:
+            self.assertEqual(e.errno, errno.EUSERS)
+            return False
+        return True
+
     def connects(self, asker):
         try:
             self.exchange(self.connect(asker, 8001))
