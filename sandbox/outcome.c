@@ -90,7 +90,15 @@ void outcome_note_signal(struct sandbox_outcome *o, int sig, const char *sender)
              sender);
 }
 
-#define UNTOLD "otherwise, as when a stack overflows: Linux before 6.15 does not tell which"
+const char *outcome_sender(uint32_t reason)
+{
+    return reason == CONTROL_BY_HOST_UNTOLD ? ", or otherwise, as when a stack overflows: Linux "
+                                              "before 6.15 does not tell which"
+           : reason == CONTROL_BY_HOST_LATE ? ", or otherwise, as when a stack overflows: the host "
+                                              "did not tell which in time"
+           : reason == CONTROL_BY_HOST      ? " from outside of the sandbox"
+                                            : "";
+}
 
 /* SIGKILL that came neither from within nor from the sandbox's kernel. */
 static void note_kill_by_host(struct sandbox_outcome *o, const struct end_facts *f)
@@ -101,9 +109,7 @@ static void note_kill_by_host(struct sandbox_outcome *o, const struct end_facts 
     }
     if (!f->is_out_of_memory) {
         o->cause = SANDBOX_SIGNALED;
-        snprintf(o->words, sizeof(o->words), "ended by SIGKILL%s",
-                 f->reason == CONTROL_BY_HOST_UNTOLD ? ", or " UNTOLD
-                                                     : " from outside of the sandbox");
+        snprintf(o->words, sizeof(o->words), "ended by SIGKILL%s", outcome_sender(f->reason));
         return;
     }
     o->cause = SANDBOX_HOST_FAILURE;
@@ -223,15 +229,17 @@ void outcome_describe_casualty(const struct sandbox_limits *l, const struct end_
                                char *ret, size_t size)
 {
     char limit[64];
+    bool is_in_doubt =
+        !f->is_out_of_memory && f->reason != CONTROL_BY_HOST && control_is_by_host(f->reason);
     sandbox_limit_format(LIMIT_MEMORY, l->value[LIMIT_MEMORY], limit, sizeof(limit));
     if (f->is_at_limit)
         snprintf(ret, size, "memory limit of %s reached, killed process %d: ", limit, pid);
     else
-        snprintf(ret, size, "process %d was killed %s: ", pid,
-                 f->is_out_of_memory            ? "since the machine ran out of memory"
-                 : f->reason == CONTROL_BY_DISK ? "since the disk with its private files is full"
-                 : f->reason == CONTROL_BY_HOST_UNTOLD ? "from outside of the sandbox, or " UNTOLD
-                                                       : "from outside of the sandbox");
+        snprintf(ret, size, "process %d was %s%s: ", pid,
+                 is_in_doubt ? "ended by SIGKILL" : "killed",
+                 f->is_out_of_memory            ? " since the machine ran out of memory"
+                 : f->reason == CONTROL_BY_DISK ? " since the disk with its private files is full"
+                                                : outcome_sender(f->reason));
 }
 
 void outcome_note_totals(struct sandbox_outcome *o, const struct control_packet *p)

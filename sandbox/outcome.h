@@ -66,6 +66,12 @@ struct end_facts {
     bool is_at_limit; /* ... since the sandbox was at its limit */
 };
 
+/*
+ * What follows "ended by SIGKILL" where the host ended a program: where from, or, with the reason
+ * that the host did not say so, what else it may have been; "" with another reason.
+ */
+const char *outcome_sender(uint32_t reason);
+
 /* The main program has ended. */
 void outcome_note_exit(struct sandbox_outcome *o, const struct end_facts *f);
 

@@ -225,10 +225,11 @@ static void on_err_said(void *userdata, const char *data, size_t size)
 static void describe_end(const struct exec_packet *p, char *out, size_t size)
 {
     unsigned reason = p->flags & CONTROL_REASON_MASK;
-    if (reason == CONTROL_BY_MEMORY || reason == CONTROL_BY_HOST)
+    if (reason == CONTROL_BY_MEMORY)
         snprintf(out, size,
-                 "the interpreter was killed for want of memory (its limit, or the "
-                 "host's)");
+                 "the interpreter was killed for want of memory: the sandbox's limit was reached");
+    else if (control_is_by_host(reason))
+        snprintf(out, size, "the interpreter was ended by SIGKILL%s", outcome_sender(reason));
     else if (WIFEXITED(p->status))
         snprintf(out, size, "the interpreter has ended with status %d", WEXITSTATUS(p->status));
     else
@@ -240,7 +241,7 @@ static void on_end(struct driver *d, const struct exec_packet *p)
 {
     struct context *c = d->context;
     bool is_missing = WIFEXITED(p->status) && WEXITSTATUS(p->status) == SHELL_FOUND_NOTHING;
-    char how[160];
+    char how[256];
     describe_end(p, how, sizeof(how));
     for (size_t i = 0; c && i < ARRAY_SIZE(d->streams); i++)
         frames_begin(&d->streams[i], NULL); /* what was held back is text */

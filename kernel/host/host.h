@@ -58,6 +58,12 @@ struct host_ops {
     /* Time on the processor of all threads of a process so far: 0 or -errno. clock_getcpuclockid(3)
      */
     int (*cpu_time)(pid_t host_pid, int64_t *ret_ns);
+    /*
+     * The wait status of a process whose pidfd is readable: 0 or -errno: -EAGAIN, the host has not
+     * reaped it yet; -ENODATA, this host does not tell (before Linux 6.15). ioctl_pidfd(2),
+     * PIDFD_GET_INFO.
+     */
+    int (*how_ended)(struct hostfd pidfd, int *ret_status);
     /* host_alarm_set() and host_alarm_clear(). */
     int (*set_alarm)(struct host_alarm *a, pid_t host_pid, int64_t period_ns);
     void (*clear_alarm)(struct host_alarm *a);

@@ -309,6 +309,24 @@ static int linux_cpu_time(pid_t host_pid, int64_t *ret_ns)
     return 0;
 }
 
+static int linux_how_ended(struct hostfd pidfd, int *ret_status)
+{
+    struct pidfd_info_exit info;
+    int r, tries = 2;
+    /* ESRCH means that it had no status and then was no more. One that tells has reaped it just
+     * between the two, and has it now. */
+    do {
+        info = (struct pidfd_info_exit){.mask = PIDFD_INFO_EXIT};
+        r = ioctl(pidfd.n, PIDFD_GET_INFO_EXIT, &info);
+    } while (r < 0 && errno == ESRCH && --tries > 0);
+    if (r < 0)
+        return -ENODATA;
+    if (!(info.mask & PIDFD_INFO_EXIT))
+        return -EAGAIN;
+    *ret_status = info.exit_code & 0xff7f;
+    return 0;
+}
+
 static int open_proc(const char *name)
 {
     return spare_open(proc_fd, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
@@ -377,6 +395,7 @@ const struct host_ops host_linux = {
     .set_mark = linux_set_mark,
     .id_inside = linux_id_inside,
     .cpu_time = linux_cpu_time,
+    .how_ended = linux_how_ended,
     .set_alarm = host_alarm_set,
     .clear_alarm = host_alarm_clear,
     .read_proc = linux_read_proc,

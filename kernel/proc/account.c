@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-/* host calls: ioctl */
 #include "kernel/proc/account.h"
 
 #include "kernel/core/kernel.h"
 #include "kernel/host/host.h"
-#include "kernel/host/newer.h"
 #include "kernel/proc/meter.h"
 #include "kernel/proc/usage.h"
 
@@ -90,15 +88,6 @@ int64_t account_cpu_ns(struct process *p)
 void account_add_unseen(int64_t ns)
 {
     totals.user_ns += ns;
-}
-
-bool account_unexpected_end(const struct process *p, int *ret_status)
-{
-    struct pidfd_info_exit info = {.mask = PIDFD_INFO_EXIT};
-    bool is_told =
-        ioctl(p->pidfd.n, PIDFD_GET_INFO_EXIT, &info) == 0 && (info.mask & PIDFD_INFO_EXIT);
-    *ret_status = is_told ? info.exit_code & 0xff7f : SIGKILL;
-    return is_told;
 }
 
 static void add_time(struct timeval *sum, struct timeval t)

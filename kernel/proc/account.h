@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * What a process used, and how it ended when nobody told the kernel.
+ * What a process used.
  */
 #pragma once
 
@@ -20,13 +20,6 @@ int64_t account_cpu_ns(struct process *p);
 
 /* Time that processes have used of which nobody ever saw any more. */
 void account_add_unseen(int64_t ns);
-
-/*
- * The wait status of a process that ended without exit_group and without a signal of ours: from the
- * host where it says (Linux 6.15), else SIGKILL, which is what its out-of-memory killer sends, and
- * false.
- */
-bool account_unexpected_end(const struct process *p, int *ret_status);
 
 /* What p has used and those of its children that it has waited for: what wait4(2) says of a zombie.
  */

@@ -9,6 +9,7 @@
 #include "kernel/proc/account.h"
 #include "kernel/proc/budget.h"
 #include "kernel/proc/exec.h"
+#include "kernel/proc/host_end.h"
 #include "kernel/proc/jobs.h"
 #include "kernel/proc/meter.h"
 #include "kernel/proc/pidfd.h"
@@ -541,6 +542,7 @@ static void release_resources(struct process *p)
 {
     struct thread *t, *next;
     meter_process_gone(p);
+    host_end_forget(p);
     host_watch_remove(&p->end_watch);
     hostfd_close(&p->pidfd);
     keep_identity(p, process_leader(p));
@@ -559,14 +561,9 @@ void process_ended(struct process *p)
 {
     if (p->state == PROCESS_ZOMBIE)
         return;
-    if (!p->exiting) {
-        int status;
-        bool is_told = account_unexpected_end(p, &status);
-        process_note_end(p, status);
-        if (status == SIGKILL)
-            p->end_reason = is_told ? CONTROL_BY_HOST : CONTROL_BY_HOST_UNTOLD;
-    }
-    process_memory_kills += p->end_reason == CONTROL_BY_MEMORY || control_is_by_host(p->end_reason);
+    if (!p->exiting && !host_end_note(p))
+        return;
+    process_memory_kills += p->end_reason == CONTROL_BY_MEMORY || p->end_reason == CONTROL_BY_HOST;
     process_ending--;
     p->state = PROCESS_ZOMBIE;
     process_zombies++;

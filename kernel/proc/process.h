@@ -148,6 +148,8 @@ struct process {
     bool subreaper, did_exec;
     bool exiting; /* wait_status is known: exit_group was called or a signal ends it */
     struct host_watch end_watch; /* of the pidfd */
+    struct timer end_timer;      /* proc/host_end.c: ended, but the host does not say how yet */
+    int64_t end_seen_ns;         /* CLOCK_MONOTONIC, likewise; 0: it has not */
     int parent_death_signal;
     int nice, oom_score_adj, ioprio;
     uint32_t coredump_filter;            /* core(5); no core is ever written */
@@ -260,7 +262,10 @@ struct process *process_reaper(const struct process *p);
 void process_settle_embryo(struct process *p);
 void process_settle_all(void);
 
-/* A process has ended on the host (its pidfd is readable): becomes ZOMBIE, tells its parent. */
+/*
+ * A process has ended on the host (its pidfd is readable): becomes ZOMBIE, tells its parent; a
+ * little later where the host is still to say how it ended.
+ */
 void process_ended(struct process *p);
 
 /* setsid and setpgid bookkeeping; jobs.c */

@@ -156,10 +156,12 @@ enum control_reason {
     CONTROL_BY_HOST_UNTOLD, /* as CONTROL_BY_HOST, where the host says no more than that it ended
                                (Linux before 6.15): SIGKILL, or what a program can't be asked about,
                                as SIGSEGV when its stack has overflowed */
+    CONTROL_BY_HOST_LATE,   /* likewise, where the host would say, but did not in time */
 };
 static inline bool control_is_by_host(uint32_t reason)
 {
-    return reason == CONTROL_BY_HOST || reason == CONTROL_BY_HOST_UNTOLD;
+    return reason == CONTROL_BY_HOST || reason == CONTROL_BY_HOST_UNTOLD ||
+           reason == CONTROL_BY_HOST_LATE;
 }
 #define CONTROL_REASON_MASK 0xffu
 

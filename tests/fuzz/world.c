@@ -271,6 +271,12 @@ static int stand_cpu_time(pid_t host_pid, int64_t *ret_ns)
     return 0;
 }
 
+/* As a host before Linux 6.15. */
+static int stand_how_ended(struct hostfd pidfd, int *ret_status)
+{
+    return -ENODATA;
+}
+
 static int stand_set_alarm(struct host_alarm *a, pid_t host_pid, int64_t period_ns)
 {
     return -ENOSYS;
@@ -322,6 +328,7 @@ static const struct host_ops stand_in = {
     .id_inside = stand_id_inside,
     .set_mark = stand_set_mark,
     .cpu_time = stand_cpu_time,
+    .how_ended = stand_how_ended,
     .set_alarm = stand_set_alarm,
     .clear_alarm = stand_clear_alarm,
     .read_proc = stand_read_proc,

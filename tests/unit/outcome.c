@@ -55,6 +55,11 @@ TEST(causes_of_the_main_program)
          137,
          "ended by SIGKILL, or otherwise, as when a stack overflows: Linux before 6.15 does not "
          "tell which"},
+        {{SIGKILL, CONTROL_BY_HOST_LATE, false, false},
+         SANDBOX_SIGNALED,
+         137,
+         "ended by SIGKILL, or otherwise, as when a stack overflows: the host did not tell which "
+         "in time"},
         {{SIGKILL, CONTROL_BY_HOST_UNTOLD, true, true},
          SANDBOX_MEMORY,
          137,
@@ -98,6 +103,35 @@ TEST(causes_of_the_main_program)
             strcmp(o.words, cases[i].words))
             harness_fail(__FILE__, __LINE__, "case %zu: %s, %d, %s", i, sandbox_cause_name(o.cause),
                          o.exit_status, o.words);
+    }
+}
+
+TEST(causes_of_another_process)
+{
+    const struct {
+        struct end_facts facts;
+        const char *words;
+    } cases[] = {
+        {{SIGKILL, CONTROL_BY_HOST, false, false},
+         "process 7 was killed from outside of the sandbox: "},
+        {{SIGKILL, CONTROL_BY_HOST_UNTOLD, false, false},
+         "process 7 was ended by SIGKILL, or otherwise, as when a stack overflows: Linux before "
+         "6.15 does not tell which: "},
+        {{SIGKILL, CONTROL_BY_HOST_LATE, false, false},
+         "process 7 was ended by SIGKILL, or otherwise, as when a stack overflows: the host did "
+         "not tell which in time: "},
+        {{SIGKILL, CONTROL_BY_HOST_UNTOLD, true, false},
+         "process 7 was killed since the machine ran out of memory: "},
+        {{SIGKILL, CONTROL_BY_HOST_UNTOLD, true, true},
+         "memory limit of 256 MiB reached, killed process 7: "},
+        {{SIGBUS, CONTROL_BY_DISK, false, false},
+         "process 7 was killed since the disk with its private files is full: "},
+    };
+    const struct sandbox_outcome o = limited();
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        char words[256];
+        outcome_describe_casualty(&o.limits, &cases[i].facts, 7, words, sizeof(words));
+        EXPECT_STR(words, cases[i].words);
     }
 }
 
