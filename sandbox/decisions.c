@@ -61,10 +61,10 @@ static void stop(struct decisions *d)
     d->file = -1;
 }
 
-/* An empty one, of what is lost next where there is no room for one more. */
-static int empty_older(const struct decisions *d, const char *older)
+/* Locked, and empty, or negative errno. */
+static int open_empty(const struct decisions *d, const char *name)
 {
-    int fd = lock(openat(d->folder, older, O_WRONLY | O_APPEND | O_NOFOLLOW | O_CLOEXEC));
+    int fd = lock(openat(d->folder, name, O_WRONLY | O_APPEND | O_NOFOLLOW | O_CLOEXEC));
     if (fd >= 0 && ftruncate(fd, 0) < 0) {
         int error = errno;
         close(fd);
@@ -74,20 +74,33 @@ static int empty_older(const struct decisions *d, const char *older)
 }
 
 /*
- * Names of which the second one is of an empty file change places. Where that can't be had there is
- * a moment without the first.
+ * Where there is no room for one more it is the older one, which is lost next: likewise. It is
+ * emptied under its other name, so that nothing is lost where names can't be changed.
+ */
+static int take_older(const struct decisions *d, const char *older, const char *next)
+{
+    if (renameat(d->folder, older, d->folder, next) < 0)
+        return -errno;
+    int fd = open_empty(d, next);
+    if (fd < 0)
+        renameat(d->folder, next, d->folder, older);
+    return fd;
+}
+
+/*
+ * The file of the name becomes the older one, and that of next has its name. Where two can't be
+ * exchanged there is a moment without it.
  */
 static int exchange(const struct decisions *d, const char *next, const char *older)
 {
-    bool is_other = strcmp(next, older) != 0;
     if (renameat2(d->folder, d->name, d->folder, next, RENAME_EXCHANGE) == 0) {
-        if (!is_other || renameat(d->folder, next, d->folder, older) == 0)
+        if (renameat(d->folder, next, d->folder, older) == 0)
             return 0;
         int error = errno;
         renameat2(d->folder, d->name, d->folder, next, RENAME_EXCHANGE);
         return -error;
     }
-    if (!is_other || renameat(d->folder, d->name, d->folder, older) < 0)
+    if (renameat(d->folder, d->name, d->folder, older) < 0)
         return -errno;
     return renameat(d->folder, next, d->folder, d->name) < 0 ? -errno : 0;
 }
@@ -104,12 +117,11 @@ static bool turn_over(struct decisions *d)
     snprintf(next, sizeof(next), "%s~", older);
     unlinkat(d->folder, next, 0); /* of one that was killed at this */
     int fd = create_as(d, next);
-    bool is_full = fd == -ENOSPC || fd == -EDQUOT;
-    if (is_full)
-        fd = empty_older(d, older);
+    if (fd == -ENOSPC || fd == -EDQUOT)
+        fd = take_older(d, older, next);
     if (fd < 0)
         return false;
-    if (exchange(d, is_full ? older : next, older) < 0) {
+    if (exchange(d, next, older) < 0) {
         close(fd);
         unlinkat(d->folder, next, 0);
         return false;

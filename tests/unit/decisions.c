@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+/* meson.build puts these renames in the place of the host's. */
 #include "sandbox/decisions.h"
 #include "tests/harness/harness.h"
 
@@ -15,6 +16,24 @@
 #include <utime.h>
 
 static struct sandbox_error error;
+static bool can_exchange = true, can_rename = true;
+
+int __real_renameat(int from, const char *name, int to, const char *as);
+int __wrap_renameat(int from, const char *name, int to, const char *as);
+int __real_renameat2(int from, const char *name, int to, const char *as, unsigned flags);
+int __wrap_renameat2(int from, const char *name, int to, const char *as, unsigned flags);
+
+int __wrap_renameat(int from, const char *name, int to, const char *as)
+{
+    errno = EROFS;
+    return can_rename ? __real_renameat(from, name, to, as) : -1;
+}
+
+int __wrap_renameat2(int from, const char *name, int to, const char *as, unsigned flags)
+{
+    errno = EINVAL;
+    return can_exchange ? __real_renameat2(from, name, to, as, flags) : -1;
+}
 
 /* A registry in the case's own directory, where the sandbox `name` was entered. */
 static struct registry own_registry(const char *name)
@@ -153,6 +172,21 @@ TEST(where_there_is_room_for_no_file_more)
     turn(&d, 4);
     EXPECT_EQ(size_of(&d, ""), 3);
     EXPECT_EQ(size_of(&d, "~"), 3);
+    EXPECT_EQ(count_files(NULL), 2);
+    /* Nor can two exchange their names, nor one get another. */
+    can_exchange = false;
+    for (int i = 0; i < 4; i++) {
+        EXPECT_TRUE(decisions_add(&d, "{}", 2));
+        d.size = DECISIONS_FILE_MAX_BYTES;
+        EXPECT_TRUE(decisions_add(&d, "{}", 2));
+        EXPECT_EQ(size_of(&d, ""), 3);
+        EXPECT_EQ(size_of(&d, "~"), 6);
+    }
+    can_rename = false;
+    d.size = DECISIONS_FILE_MAX_BYTES;
+    EXPECT_TRUE(decisions_add(&d, "{}", 2));
+    EXPECT_EQ(size_of(&d, ""), 3);
+    EXPECT_EQ(size_of(&d, "~"), 6);
     EXPECT_EQ(count_files(NULL), 2);
     decisions_close(&d);
 }
