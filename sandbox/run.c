@@ -485,12 +485,11 @@ static nfds_t count_watched(struct pollfd *p)
     return count;
 }
 
-/* Of those who let nobody in, for want of descriptors. */
+/* Of those who let nobody in, for want of descriptors, and of a secret that waits. */
 static int64_t end_of_rests(const struct run *r)
 {
-    return earlier(
-        listener_deadline(&r->updates.listener),
-        earlier(listener_deadline(&r->copies.listener), listener_deadline(&r->files.listener)));
+    return earlier(updates_deadline(&r->updates), earlier(listener_deadline(&r->copies.listener),
+                                                          listener_deadline(&r->files.listener)));
 }
 
 static void wait_for_events(struct run *r, struct pollfd *p)

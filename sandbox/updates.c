@@ -17,6 +17,20 @@
 
 /* Of a gateway, before others have their turn. */
 #define LINES_AT_ONCE 256
+/* Who asks waits for ten seconds, and is to be told why. */
+#define KEPT_MAX_NS (5 * NSEC_PER_SEC)
+
+static const char busy[] = "the gateway has no time for it now; try again";
+static const char unsearched[] =
+    "the sandbox's kernel does not say that connections to its ports, which nobody looked into, "
+    "are cut; the secret is not given to it; try again";
+
+static int64_t now_ns(void)
+{
+    struct timespec ts;
+    clock_gettime(CLOCK_MONOTONIC, &ts);
+    return ts.tv_sec * NSEC_PER_SEC + ts.tv_nsec;
+}
 
 void updates_init(struct updates *u, updates_line_fn take_line, updates_violation_fn take_violation,
                   void *userdata)
@@ -248,6 +262,7 @@ static int send_on(struct updates *u, const struct update_packet *p, int fd, boo
     if (!is_change || u->is_searched(u->userdata))
         return updates_send(u->gateway, p, fd);
     u->kept = *p;
+    u->kept_until_ns = now_ns() + KEPT_MAX_NS;
     u->kept_fd = fcntl(fd, F_DUPFD_CLOEXEC, 0);
     return u->kept_fd < 0 ? -errno : 0;
 }
@@ -267,7 +282,7 @@ static void pass_on(struct updates *u, size_t i, const struct update_packet *ask
     if (u->gateway < 0)
         r = sandbox_error_set(&e, -ECONNRESET, "its gateway has ended; start the sandbox again");
     else if (u->asked_count == UPDATES_ASKED_MAX)
-        r = sandbox_error_set(&e, -EAGAIN, "the gateway has no time for it now; try again");
+        r = sandbox_error_set(&e, -EAGAIN, busy);
     else if (p.type == UPDATE_SECRET)
         r = take_value(u, fd, &e);
     else if (fd >= 0)
@@ -275,7 +290,7 @@ static void pass_on(struct updates *u, size_t i, const struct update_packet *ask
     if (r >= 0 && send_on(u, &p, fd, r > 0) < 0) {
         if (r > 0)
             end_change(u, false);
-        r = sandbox_error_set(&e, -EAGAIN, "the gateway has no time for it now; try again");
+        r = sandbox_error_set(&e, -EAGAIN, busy);
     }
     if (r < 0) {
         refuse(u, i, -r, e.text);
@@ -388,19 +403,31 @@ static void finish(struct updates *u, const struct update_message *m)
         }
 }
 
+static void refuse_kept(struct updates *u, const char *text)
+{
+    struct update_message m = {
+        .packet = {.number = u->kept.number, .error = EAGAIN, .text_size = (uint32_t)strlen(text)}};
+    memcpy(m.text, text, m.packet.text_size);
+    forget_kept(u);
+    finish(u, &m);
+}
+
+/* The kernel may never say so, as it was stopped, or taken over: others are to have their turn. */
 static void send_kept(struct updates *u)
 {
-    static const char busy[] = "the gateway has no time for it now; try again";
-    struct update_message m = {
-        .packet = {.number = u->kept.number, .error = EAGAIN, .text_size = (uint32_t)strlen(busy)}};
-    if (u->kept_fd < 0 || !u->is_searched(u->userdata))
-        return;
-    int r = updates_send(u->gateway, &u->kept, u->kept_fd);
-    forget_kept(u);
-    if (r == 0)
-        return;
-    memcpy(m.text, busy, strlen(busy));
-    finish(u, &m);
+    bool is_searched = u->kept_fd >= 0 && u->is_searched(u->userdata);
+    if (is_searched && updates_send(u->gateway, &u->kept, u->kept_fd) == 0)
+        forget_kept(u);
+    else if (is_searched)
+        refuse_kept(u, busy);
+    else if (u->kept_fd >= 0 && now_ns() >= u->kept_until_ns)
+        refuse_kept(u, unsearched);
+}
+
+/* Whether it was told of what it answers to: it may have been taken over, and guess numbers. */
+static bool is_answer(const struct updates *u, const struct update_packet *p)
+{
+    return p->type == UPDATE_DONE && p->number && (u->kept_fd < 0 || p->number != u->kept.number);
 }
 
 /* False when there is nothing (more) to read. */
@@ -420,7 +447,7 @@ static bool read_gateway(struct updates *u)
         u->take_line(u->userdata, m.text, m.packet.text_size);
     else if (m.packet.type == UPDATE_VIOLATION)
         u->take_violation(u->userdata, m.text, m.packet.text_size);
-    else if (m.packet.type == UPDATE_DONE && m.packet.number)
+    else if (is_answer(u, &m.packet))
         finish(u, &m);
     return true;
 }
@@ -436,6 +463,12 @@ size_t updates_fill_poll(struct updates *u, struct pollfd p[UPDATES_POLL_MAX])
     for (size_t i = 0; i < UPDATES_CLIENTS_MAX; i++)
         p[2 + i] = (struct pollfd){.fd = u->changing ? -1 : u->clients[i].fd, .events = POLLIN};
     return UPDATES_POLL_MAX;
+}
+
+int64_t updates_deadline(const struct updates *u)
+{
+    int64_t rest = listener_deadline(&u->listener), kept = u->kept_fd < 0 ? 0 : u->kept_until_ns;
+    return rest && kept ? MIN(rest, kept) : MAX(rest, kept);
 }
 
 void updates_hear(struct updates *u)
@@ -457,17 +490,10 @@ void updates_step(struct updates *u, const struct pollfd *p, size_t count)
     send_kept(u);
 }
 
-static int64_t now_ms(void)
-{
-    struct timespec ts;
-    clock_gettime(CLOCK_MONOTONIC, &ts);
-    return ts.tv_sec * 1000 + ts.tv_nsec / NSEC_PER_MSEC;
-}
-
 void updates_drain(struct updates *u, int limit_ms)
 {
-    int64_t until = now_ms() + limit_ms, left;
-    while (u->gateway >= 0 && (left = until - now_ms()) > 0) {
+    int64_t until = now_ns() + limit_ms * NSEC_PER_MSEC, left;
+    while (u->gateway >= 0 && (left = (until - now_ns()) / NSEC_PER_MSEC) > 0) {
         struct pollfd p = {.fd = u->gateway, .events = POLLIN};
         if (poll(&p, 1, (int)left) == 1)
             read_gateway(u);

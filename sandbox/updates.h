@@ -47,7 +47,8 @@ struct updates {
     struct scrubber *scrubber; /* gets new values before the gateway has them; borrowed */
     /* There is a first value to search for: from now on nothing may come back unsearched. */
     void (*begin_search)(void *userdata);
-    /* ... which takes its time: before this is true the gateway is not told of the value. */
+    /* ... which takes its time: before this is true the gateway is not told of the value, and when
+     * it does not become so within 5 s the change is refused. */
     bool (*is_searched)(void *userdata);
     const char *policy; /* of the start; borrowed */
     int document;       /* a memory file of that in force; -1: it is policy */
@@ -61,6 +62,7 @@ struct updates {
     struct update_packet
         kept; /* ... which is to go to the gateway with kept_fd, unless that is -1 */
     int kept_fd;
+    int64_t kept_until_ns;     /* ... or is refused */
     struct strv env, next_env; /* of programs that are started now, and when that is in force */
 };
 
@@ -74,8 +76,10 @@ void updates_init(struct updates *u, updates_line_fn take_line, updates_violatio
 int updates_open(struct updates *u, const struct registry *r, int gateway, const struct strv *env,
                  struct sandbox_error *e);
 
-/* For the loop: what to wait for, and what to do then. */
+/* For the loop: what to wait for, until when at most (CLOCK_MONOTONIC ns, 0: no matter), and what
+ * to do then. */
 size_t updates_fill_poll(struct updates *u, struct pollfd p[UPDATES_POLL_MAX]);
+int64_t updates_deadline(const struct updates *u);
 void updates_step(struct updates *u, const struct pollfd *p, size_t count);
 
 /* Takes what the gateway has said by now. */

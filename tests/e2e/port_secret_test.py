@@ -244,6 +244,23 @@ class Secrets(port_test.Ports):
         self.assertIn(port_test.Ends.end_of(s), (b"", errno.ECONNRESET))
         self.is_searched(self.connect(asker, 8000))
 
+    def test_a_kernel_that_never_says_so(self):
+        """Nothing waits for it without end; the secret comes when it does."""
+        asker = self.sandbox(SAY, "--allow", "a.example")
+        self.exchange(self.connect(asker, 8001))
+        kernel = self.kernel()
+        os.kill(kernel, signal.SIGSTOP)
+        try:
+            giving = self.give()
+            self.assertNotEqual(giving.wait(LIMIT), 0)
+            said = giving.stderr.read()
+            giving.stderr.close()
+        finally:
+            os.kill(kernel, signal.SIGCONT)
+        self.assertRegex(said, rb"kernel does not say .*; try again\n")
+        self.given(self.give())
+        self.is_searched(self.connect(asker, 8000))
+
     def test_the_next_ones_cut_nobody(self):
         asker = self.sandbox(SAY, "--allow", "a.example")
         self.given(self.give())
