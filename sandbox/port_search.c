@@ -11,7 +11,7 @@
 #include <time.h>
 
 #define PIECE_BYTES    (64 * 1024)
-#define EVENTS_AT_ONCE 8 /* each of them at most a piece */
+#define EVENTS_AT_ONCE 8 /* each at most a piece; and as many are let out after their time */
 /* A piece, and what all generations of values may have kept back before it. */
 #define FOUND_MAX_BYTES (1 << 20)
 #define REST_NS         (50 * NSEC_PER_MSEC) /* until the kernel is told again */
@@ -396,29 +396,25 @@ static struct port_searched *new_connection(struct port_search *s, int fd, bool 
     return c;
 }
 
-int port_search_begin(struct port_search *s, int fd, const void *client, struct port_searched **ret,
-                      int32_t *ret_number, int *ret_end)
+int port_search_begin(struct port_search *s, int *fd, const void *client,
+                      struct port_searched **ret, int32_t *ret_number, int *ret_end)
 {
     bool is_local = false;
-    _cleanup_close_ int given = fd;
-    int theirs = -1;
-    int r = s->count >= s->max ? -EUSERS : ports_look_at(fd, &is_local);
+    _cleanup_close_ int ours = -1, theirs = -1;
+    int r = s->count >= s->max ? -EUSERS : ports_look_at(*fd, &is_local);
     if (r < 0)
         return r;
-    struct port_searched *c = new_connection(s, fd, is_local);
+    if (!stream_pair_sockets(SOCK_STREAM, &ours, &theirs))
+        return -EAGAIN;
+    struct port_searched *c = new_connection(s, *fd, is_local);
     if (!c)
         return -ENOMEM;
-    given = -1; /* transferred */
-    if (!stream_pair_sockets(SOCK_STREAM, &c->program.fd, &theirs)) {
-        base_closep(&theirs);
-        end(c, true);
-        release(c);
-        return -EAGAIN;
-    }
+    *fd = -1; /* transferred */
+    c->program.fd = TAKE_FD(ours);
     c->client = client;
     *ret = c;
     *ret_number = c->number;
-    *ret_end = theirs;
+    *ret_end = TAKE_FD(theirs);
     return 0;
 }
 

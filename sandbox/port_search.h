@@ -55,12 +55,13 @@ void port_search_init(struct port_search *s);
 int port_search_open(struct port_search *s, struct sandbox *sandbox, struct scrubber *scrubber);
 
 /*
- * Between fd, which the caller no longer has in any case, and *ret_end, which is for the kernel;
- * it is the caller's to close. *ret_number: who asks, for the kernel; below 0. client: who it ends
- * with, or NULL. 0; -EUSERS: there are too many; as ports_look_at(); or -EAGAIN, -ENOMEM.
+ * Between *fd, which is taken and becomes -1, and *ret_end, which is for the kernel; it is the
+ * caller's to close. *ret_number: who asks, for the kernel; below 0. client: who it ends with, or
+ * NULL. 0; or, and *fd stays the caller's, -EUSERS: there are too many; as ports_look_at(); or
+ * -EAGAIN, -ENOMEM.
  */
-int port_search_begin(struct port_search *s, int fd, const void *client, struct port_searched **ret,
-                      int32_t *ret_number, int *ret_end);
+int port_search_begin(struct port_search *s, int *fd, const void *client,
+                      struct port_searched **ret, int32_t *ret_number, int *ret_end);
 
 /* What the kernel has answered: an errno, or 0. is_refusal: of an error, he who connected is told
  * by a reset. Only with 0 there is a connection from now on. */

@@ -114,11 +114,11 @@ static bool send_question(struct ports *p, struct port_asked *a, struct control_
                    : sandbox_send_text(p->sandbox, q, NULL);
 }
 
-/* Likewise, with the end of a pair in the place of *fd, which is taken. 0 or negative errno. */
+/* Likewise, with the end of a pair in the place of *fd, which may be taken. 0 or negative errno. */
 static int send_searched(struct ports *p, struct port_asked *a, struct control_packet *q, int *fd)
 {
     int end;
-    int r = port_search_begin(&p->search, TAKE_FD(*fd), a->client, &a->searched, &q->status, &end);
+    int r = port_search_begin(&p->search, fd, a->client, &a->searched, &q->status, &end);
     if (r < 0)
         return r;
     q->value = a->number = next(&p->last_number);

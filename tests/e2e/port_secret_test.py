@@ -376,6 +376,21 @@ listen(8001, echo)""")
             port_test.cut_off(client)
         self.assertTrue(wait_until(lambda: self.connects(asker)))
 
+    def test_published_ports_when_there_are_too_many(self):
+        """Who has no place is told by a reset, as where the kernel has none for him."""
+        most = 20
+        self.most = 4 * most
+        asker = self.sandbox("l = listen(8000, backlog=512)", "--publish", "0:8000")
+        held = [self.connect(asker, 8000) for _ in range(most)]
+        published = subprocess.run([GLOVEBOX, "port", self.name], capture_output=True, timeout=LIMIT, check=True, text=True).stdout
+        port = int(published.partition("127.0.0.1:")[2].split()[0])
+
+        def connect():  # the reset may come before this is over
+            with socket.create_connection(("127.0.0.1", port), timeout=LIMIT) as s:
+                s.recv(1)
+        self.refused(errno.ECONNRESET, connect)
+        self.assertEqual(len(held), most)
+
     def gives(self, asker, s):
         try:
             asker.give(8000, s)

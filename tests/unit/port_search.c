@@ -86,7 +86,7 @@ static struct connection begin_one(bool is_local)
     } else {
         new_tcp_pair(&c.client, &server);
     }
-    ASSERT_EQ(port_search_begin(&search, server, &search, &c.of, &c.number, &c.program), 0);
+    ASSERT_EQ(port_search_begin(&search, &server, &search, &c.of, &c.number, &c.program), 0);
     return c;
 }
 
@@ -281,6 +281,32 @@ TEST(a_reset_with_something_said)
 TEST(a_reset_with_something_said_that_the_kernel_has_no_room_to_be_told_of)
 {
     reset_with_something_said(true);
+}
+
+/* ---- who does not become one ---- */
+
+TEST(there_are_too_many)
+{
+    struct port_searched *more;
+    int client, server, end, pipe_ends[2];
+    int32_t number;
+    begin();
+    search.max = 1;
+    struct connection c = new_connection(false);
+    new_tcp_pair(&client, &server);
+    int given = server;
+    EXPECT_EQ(port_search_begin(&search, &given, NULL, &more, &number, &end), -EUSERS);
+    EXPECT_EQ(given, server); /* to be reset by its owner */
+    close(c.program);
+    close(c.client);
+    EXPECT_TRUE(wait_until_left(0));
+    ASSERT_EQ(pipe(pipe_ends), 0);
+    EXPECT_EQ(port_search_begin(&search, &pipe_ends[0], NULL, &more, &number, &end), -ENOTSOCK);
+    EXPECT_EQ(port_search_begin(&search, &given, NULL, &more, &number, &end), 0);
+    EXPECT_EQ(given, -1);
+    close(end);
+    close(client);
+    finish();
 }
 
 TEST(a_client_that_is_gone_cuts_what_it_has)
