@@ -56,7 +56,8 @@ struct trial {
 struct outcome {
     int notify_error, wake_error, memory_error, place_error; /* positive errno; 0: works */
     double microseconds;                                     /* of one call */
-    int twice;                                               /* calls that were begun anew */
+    int answered, twice; /* calls with a signal; of those, that were begun anew */
+    const char *untried; /* why they are fewer than SIGNALS; or NULL */
 };
 
 static int64_t now_ns(void)
@@ -145,28 +146,41 @@ static void answer_calls(const struct trial *t, struct outcome *o)
     o->microseconds = (double)(now_ns() - start) / 1000.0 / (CALLS - 1);
 }
 
+/* NULL, or why there is none. */
+static const char *wait_for_call(const struct trial *t)
+{
+    struct pollfd p = {.fd = t->listener, .events = POLLIN};
+    int ready = poll(&p, 1, WAIT_MS);
+    if (ready < 0)
+        return strerror(errno);
+    return ready == 0              ? "no call came for seconds"
+           : !(p.revents & POLLIN) ? "the process that calls has ended"
+                                   : NULL;
+}
+
 /*
  * The moment is shorter than a microsecond, so it is looked for at a different distance from each
  * signal. Notifications that are gone before they are received are not answered, and come again.
  */
 static void answer_under_signals(const struct trial *t, pid_t pid, struct outcome *o)
 {
-    uint64_t answered = 0;
-    for (int i = 0; answered < SIGNALS && i < 4 * SIGNALS; i++) {
+    for (int i = 0; o->answered < SIGNALS; i++) {
         struct seccomp_notif n = {0};
-        struct pollfd p = {.fd = t->listener, .events = POLLIN};
-        if (poll(&p, 1, WAIT_MS) != 1 || !(p.revents & POLLIN) || kill(pid, SIGUSR1) < 0)
+        o->untried = i == 4 * SIGNALS ? "calls were gone before their answers" : wait_for_call(t);
+        if (!o->untried && kill(pid, SIGUSR1) < 0)
+            o->untried = strerror(errno);
+        if (o->untried)
             return;
         int64_t until = now_ns() + i % 100 * 200;
         while (now_ns() < until)
             ;
         if (ioctl(t->listener, SECCOMP_IOCTL_NOTIF_RECV, &n) < 0)
             continue;
-        if (n.data.args[0] == answered)
+        if ((int)n.data.args[0] == o->answered)
             o->twice++;
         struct seccomp_notif_resp r = {.id = n.id, .val = ANSWER};
         if (ioctl(t->listener, SECCOMP_IOCTL_NOTIF_SEND, &r) == 0)
-            answered = n.data.args[0];
+            o->answered = (int)n.data.args[0];
     }
 }
 
@@ -216,6 +230,28 @@ static int try_notification(struct trial *t, struct outcome *o)
     return 0;
 }
 
+static void report_calls_run_once(struct survey *s, const struct outcome *o)
+{
+    static const char name[] = "calls that are run once";
+    static const char cost[] = "a program that gets a signal may, very rarely, find that a call of "
+                               "its was run twice: bytes written two times";
+    struct survey_finding *f;
+    if (o->untried)
+        f = survey_find(s, name,
+                        "could not be tried (%s): %d of %d calls were answered, %d run again",
+                        o->untried, o->answered, SIGNALS, o->twice);
+    else
+        f = survey_find(s, name,
+                        "%d of %d with a signal at the moment of the answer were run again",
+                        o->twice, SIGNALS);
+    if (o->twice)
+        survey_lacks(f, SURVEY_DEGRADED, cost,
+                     "use Linux 6.18 or newer, or the latest update of this one");
+    else if (o->untried)
+        survey_lacks(f, SURVEY_DEGRADED, "nobody knows whether signals make calls run twice here",
+                     "remove what is named, or try again when the machine is less busy");
+}
+
 static void report_notification(struct survey *s, const struct trial *t, const struct outcome *o)
 {
     struct survey_finding *f;
@@ -230,14 +266,7 @@ static void report_notification(struct survey *s, const struct trial *t, const s
     }
     survey_find(s, "seccomp user notification", "works, %.1f us a call", o->microseconds);
     survey_find(s, "calls that signals can't interrupt", "works");
-    f = survey_find(s, "calls that are run once",
-                    "%d of %d with a signal at the moment of the answer were run again", o->twice,
-                    SIGNALS);
-    if (o->twice)
-        survey_lacks(f, SURVEY_DEGRADED,
-                     "a program that gets a signal may, very rarely, find that a call of its was "
-                     "run twice: bytes written two times",
-                     "use Linux 6.18 or newer, or the latest update of this one");
+    report_calls_run_once(s, o);
     f = survey_find(s, "quick wake-up of notifications", "%s", o->wake_error ? "none" : "works");
     if (o->wake_error)
         survey_lacks(f, SURVEY_DEGRADED,

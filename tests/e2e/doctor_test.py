@@ -33,6 +33,19 @@ def rows(done):
     return {row["probe"]: row for row in json.loads(done.stdout)["probes"]}
 
 
+# Runs the words behind it where kill(2), 62, of SIGUSR1 is EPERM.
+WITHOUT_SIGUSR1 = """
+import ctypes, os, struct, sys
+rows = ((0x20, 0, 0, 0), (0x15, 0, 3, 62), (0x20, 0, 0, 24), (0x15, 0, 1, 10), (0x06, 0, 0, 0x00050000 | 1),
+        (0x06, 0, 0, 0x7fff0000))
+program = ctypes.create_string_buffer(b"".join(struct.pack("HBBI", *row) for row in rows))
+libc = ctypes.CDLL(None, use_errno=True)
+assert libc.prctl(38, 1, 0, 0, 0) == 0
+assert libc.prctl(22, 2, struct.pack("HxxxxxxQ", len(rows), ctypes.addressof(program)), 0, 0) == 0
+os.execv(sys.argv[1], sys.argv[1:])
+"""
+
+
 class Machine(Case):
     def test_table(self):
         done = doctor()
@@ -56,6 +69,16 @@ class Machine(Case):
             # What is not good says what it costs and what to do.
             self.assertEqual(check["state"] == "good", check["cost"] is None, check)
             self.assertEqual(check["state"] == "good", check["remedy"] is None, check)
+
+    def test_what_can_not_be_tried_is_not_said_to_be_good(self):
+        done = subprocess.run(["python3", "-c", WITHOUT_SIGUSR1, GLOVEBOX, "doctor", "--json"], stdin=subprocess.DEVNULL,
+                              capture_output=True, timeout=LIMIT)
+        self.assertEqual(heard(done.stderr), b"")
+        found = {check["name"]: check for check in json.loads(done.stdout)["checks"]}
+        self.assertEqual(found["seccomp user notification"]["state"], "good")
+        once = found["calls that are run once"]
+        self.assertEqual(once["found"], "could not be tried (Operation not permitted): 0 of 3000 calls were answered, 0 run again")
+        self.assertEqual(once["state"], "degraded")
 
     def test_leaves_nothing(self):
         before = set(os.listdir(self.folder))
