@@ -70,6 +70,8 @@ struct host_ops {
     /* Reads a small file below the kernel's own /proc (relative name), NUL-terminated: size or
      * -errno. */
     ssize_t (*read_proc)(const char *name, char *buffer, size_t size);
+    /* The same from a place on, without a NUL: as much as there is room for, fewer at the end. */
+    ssize_t (*read_proc_part)(const char *name, uint64_t offset, char *buffer, size_t size);
     /* Opens such a file, for who reads it in parts: 0 or -errno. The caller's to close. */
     int (*open_proc)(const char *name, struct hostfd *ret);
     /* Lines of such a file, however large it is; or -errno. */

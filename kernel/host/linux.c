@@ -2,7 +2,7 @@
 /*
  * The host layer on Linux.
  *
- * host calls: clock_gettime close ioctl openat pidfd_send_signal ppoll prlimit64
+ * host calls: clock_gettime close ioctl openat pidfd_send_signal ppoll pread64 prlimit64
  * process_vm_readv process_vm_writev read rt_sigreturn tgkill timer_create timer_settime tkill
  */
 #include "kernel/host/host.h"
@@ -355,6 +355,20 @@ static ssize_t linux_read_proc(const char *name, char *buffer, size_t size)
     return (ssize_t)done;
 }
 
+static ssize_t linux_read_proc_part(const char *name, uint64_t offset, char *buffer, size_t size)
+{
+    int fd = open_proc(name);
+    if (fd < 0)
+        return fd;
+    size_t done = 0;
+    ssize_t n = 0;
+    while (done < size && (n = pread(fd, buffer + done, size - done, (off_t)(offset + done))) > 0)
+        done += (size_t)n;
+    int error = errno;
+    close_proc(fd);
+    return n < 0 ? -error : (ssize_t)done;
+}
+
 /* Stays open, so it is none of the spare ones. */
 static int linux_open_proc(const char *name, struct hostfd *ret)
 {
@@ -399,6 +413,7 @@ const struct host_ops host_linux = {
     .set_alarm = host_alarm_set,
     .clear_alarm = host_alarm_clear,
     .read_proc = linux_read_proc,
+    .read_proc_part = linux_read_proc_part,
     .open_proc = linux_open_proc,
     .count_proc_lines = linux_count_proc_lines,
 };

@@ -308,6 +308,16 @@ static ssize_t stand_read_proc(const char *name, char *buffer, size_t size)
     return (ssize_t)length;
 }
 
+static ssize_t stand_read_proc_part(const char *name, uint64_t offset, char *buffer, size_t size)
+{
+    if (!world_proc_text)
+        return -ENOENT;
+    size_t whole = strlen(world_proc_text), start = MIN(offset, whole), left = whole - start;
+    size_t length = MIN(left, size);
+    memcpy(buffer, world_proc_text + start, length);
+    return (ssize_t)length;
+}
+
 static int stand_open_proc(const char *name, struct hostfd *ret)
 {
     return -ENOENT;
@@ -332,6 +342,7 @@ static const struct host_ops stand_in = {
     .set_alarm = stand_set_alarm,
     .clear_alarm = stand_clear_alarm,
     .read_proc = stand_read_proc,
+    .read_proc_part = stand_read_proc_part,
     .open_proc = stand_open_proc,
     .count_proc_lines = stand_count_proc_lines,
 };

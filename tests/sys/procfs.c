@@ -509,6 +509,96 @@ TEST(environ_is_that_of_exec)
     EXPECT_TRUE(!memcmp(text, expected, sizeof(expected)));
 }
 
+/* The words of one execve: more than fits into any buffer that is read into at once. */
+#define LONG_WORDS 14
+#define LONG_BYTES ((size_t)120 * 1024)
+
+static char *long_words[LONG_WORDS + 1];
+
+static void make_long_words(void)
+{
+    for (int i = 0; i < LONG_WORDS; i++) {
+        char *word = malloc(LONG_BYTES);
+        ASSERT_TRUE(word != NULL);
+        memset(word, 'a' + i, LONG_BYTES - 1);
+        word[1] = '=';
+        word[LONG_BYTES - 1] = '\0';
+        long_words[i] = word;
+    }
+}
+
+static char long_byte(size_t place)
+{
+    return long_words[place / LONG_BYTES][place % LONG_BYTES];
+}
+
+TEST(long_environ_is_there_as_a_whole)
+{
+    int out[2], status;
+    make_long_words();
+    ASSERT_EQ(pipe(out), 0);
+    pid_t pid = fork();
+    if (pid == 0) {
+        char *argv[] = {"cat", "/proc/self/environ", NULL};
+        dup2(out[1], 1);
+        execve("/bin/cat", argv, long_words);
+        _exit(127);
+    }
+    close(out[1]);
+    size_t at = 0;
+    for (ssize_t n; (n = read(out[0], text, sizeof(text))) > 0; at += (size_t)n)
+        for (ssize_t i = 0; i < n; i++) {
+            ASSERT_TRUE(at + (size_t)i < LONG_WORDS * LONG_BYTES);
+            ASSERT_EQ(text[i], long_byte(at + (size_t)i));
+        }
+    EXPECT_EQ(at, LONG_WORDS * LONG_BYTES);
+    ASSERT_EQ(waitpid(pid, &status, 0), pid);
+    EXPECT_EQ(status, 0);
+}
+
+/* Reads where the other's words are, behind `before` bytes that are something else. */
+static void expect_long_words_at(int fd, size_t before)
+{
+    const size_t places[] = {1000000, 0, 1, 4095, 131072, 131073, LONG_WORDS * LONG_BYTES - 1};
+    char piece[100];
+    for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
+        ASSERT_GT(pread(fd, piece, sizeof(piece), (off_t)(before + places[i])), 0);
+        EXPECT_EQ(piece[0], long_byte(places[i]));
+    }
+    EXPECT_EQ(pread(fd, piece, 1, (off_t)(before + LONG_WORDS * LONG_BYTES)), 0);
+    size_t size = 0;
+    for (ssize_t n; (n = read(fd, text, sizeof(text))) != 0; size += (size_t)n)
+        ASSERT_GT(n, 0);
+    EXPECT_EQ(size, before + LONG_WORDS * LONG_BYTES);
+}
+
+TEST(long_cmdline_is_there_as_a_whole_and_from_any_place)
+{
+    static char script[] = "echo; read x";
+    char *argv[LONG_WORDS + 4] = {"/bin/sh", "-c", script}, name[64];
+    int in[2], out[2];
+    make_long_words();
+    memcpy(argv + 3, long_words, sizeof(long_words));
+    ASSERT_EQ(pipe(in), 0);
+    ASSERT_EQ(pipe(out), 0);
+    pid_t pid = fork();
+    if (pid == 0) {
+        dup2(in[0], 0);
+        dup2(out[1], 1);
+        close(in[1]);
+        execv(argv[0], argv);
+        _exit(127);
+    }
+    ASSERT_EQ(read(out[0], name, 1), 1);
+    snprintf(name, sizeof(name), "/proc/%d/cmdline", pid);
+    int fd = open(name, O_RDONLY);
+    ASSERT_GT(fd, 0);
+    expect_long_words_at(fd, sizeof("/bin/sh") + sizeof("-c") + sizeof(script));
+    close(fd);
+    close(in[1]);
+    waitpid(pid, NULL, 0);
+}
+
 TEST(script_shows_its_interpreter)
 {
     int out[2];

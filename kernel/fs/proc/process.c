@@ -11,13 +11,12 @@
 #include <linux/capability.h>
 #include <sys/auxv.h>
 
-#define ENVIRONMENT_MAX_BYTES (1024 * 1024)
-#define AUXV_MAX_BYTES        8192
-#define OOM_SCORE_MAX         1000
-#define OOM_OLD_MIN           (-17) /* oom_adj, before Linux 2.6.36 */
-#define OOM_OLD_MAX           15
+#define AUXV_MAX_BYTES 8192
+#define OOM_SCORE_MAX  1000
+#define OOM_OLD_MIN    (-17) /* oom_adj, before Linux 2.6.36 */
+#define OOM_OLD_MAX    15
 
-/* ---- comm, cmdline, environ, auxv ---- */
+/* ---- comm, auxv ---- */
 
 static int show_comm(const struct pseudo_node *n, struct buf *b)
 {
@@ -37,45 +36,6 @@ static int store_comm(const struct pseudo_node *n, const char *text, size_t size
     memset(t->name, 0, sizeof(t->name));
     strncpy(t->name, text, sizeof(t->name) - 1);
     return 0;
-}
-
-/*
- * A program may have written over its arguments (setproctitle), so they are read from its memory;
- * but for a script the host knows the arguments before the interpreter's were put in front.
- */
-static int show_cmdline(const struct pseudo_node *n, struct buf *b)
-{
-    struct address_space *space = proc_space(n);
-    struct host_stat h;
-    _cleanup_free_ char *text = NULL;
-    if (!space)
-        return proc_process(n) ? 0 : -ESRCH;
-    if (!space->cmdline ||
-        (proc_host_stat(n, &h) == 0 &&
-         h.field[HOST_STAT_ARG_END] - h.field[HOST_STAT_ARG_START] == space->cmdline_size)) {
-        ssize_t size = proc_read_host(n, "cmdline", ENVIRONMENT_MAX_BYTES, &text);
-        if (size > 0) {
-            buf_append(b, text, (size_t)size);
-            return 0;
-        }
-    }
-    if (space->cmdline)
-        buf_append(b, space->cmdline, space->cmdline_size);
-    return 0;
-}
-
-static int show_environ(const struct pseudo_node *n, struct buf *b)
-{
-    _cleanup_free_ char *text = NULL;
-    int r = proc_check_access(n);
-    if (r < 0)
-        return r;
-    if (!proc_space(n))
-        return 0;
-    ssize_t size = proc_read_host(n, "environ", ENVIRONMENT_MAX_BYTES, &text);
-    if (size > 0)
-        buf_append(b, text, (size_t)size);
-    return size < 0 ? (int)size : 0;
 }
 
 /* The host shows the vector of the loader stub: what of it is the program's own. */
@@ -333,13 +293,15 @@ static int check_fd(const struct pseudo_node *n)
     {.name = "fd", .mode = S_IFDIR | 0500, .names = &proc_fd_names, .check = check_fd},            \
     {.name = "fdinfo", .mode = S_IFDIR | 0555, .names = &proc_fdinfo_names, .check = check_fd},    \
     {.name = "net", .mode = S_IFDIR | 0555, .children = proc_net_children},                        \
-    FILE_OF("environ", 0400, show_environ),                                                        \
+    {.name = "environ", .mode = S_IFREG | 0400, .more = proc_more_environ,                         \
+     .forget = proc_forget_arguments},                                                             \
     FILE_OF("auxv", 0400, show_auxv),                                                              \
     FILE_OF("status", 0444, proc_show_status),                                                     \
     CONSTANT("personality", 0400, "00000000\n"),                                                   \
     FILE_OF("limits", 0444, proc_show_limits),                                                     \
     {.name = "comm", .mode = S_IFREG | 0644, .show = show_comm, .store = store_comm},              \
-    FILE_OF("cmdline", 0444, show_cmdline),                                                        \
+    {.name = "cmdline", .mode = S_IFREG | 0444, .more = proc_more_cmdline,                         \
+     .forget = proc_forget_arguments},                                                             \
     FILE_OF("stat", 0444, proc_show_stat),                                                         \
     FILE_OF("statm", 0444, proc_show_statm),                                                       \
     {.name = "maps", .mode = S_IFREG | 0444, .more = proc_more_maps, .forget = proc_forget_maps, .check = proc_check_access},  \
