@@ -38,6 +38,7 @@ static const struct cli_options grammar = {
     .options = options,
     .foreign = foreign,
     .help_command = "glovebox events --help",
+    .are_anywhere = true,
 };
 
 void cli_events_help(FILE *out)

@@ -23,6 +23,7 @@ static const struct cli_options grammar = {
     .options = options,
     .foreign = foreign,
     .help_command = "glovebox inspect --help",
+    .are_anywhere = true,
 };
 
 void cli_inspect_help(FILE *out)

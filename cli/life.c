@@ -101,8 +101,10 @@ static int end_all(int count, char **words, const char *verb, int end, void (*he
 {
     char command[64];
     snprintf(command, sizeof(command), "glovebox %s --help", verb);
-    const struct cli_options grammar = {
-        .options = life_table, .foreign = no_foreign, .help_command = command};
+    const struct cli_options grammar = {.options = life_table,
+                                        .foreign = no_foreign,
+                                        .help_command = command,
+                                        .are_anywhere = true};
     struct life_options o = {0};
     struct sandbox_error e;
     int used, status = 0;

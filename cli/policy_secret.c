@@ -40,7 +40,7 @@ static int compose(const char *word, struct buf *ret, struct sandbox_error *e)
 /* Stands for the hosts that are known, where a whole word is read. */
 #define SOME_HOST "@secret.invalid"
 
-/* e's sentence is of a word that nobody wrote. */
+/* e's sentence is of a word that nobody wrote, and says to write more than may be written here. */
 static int blame_source(const char *text, struct sandbox_error *e)
 {
     char *end = strstr(e->text, SOME_HOST);
@@ -50,6 +50,10 @@ static int blame_source(const char *text, struct sandbox_error *e)
                                  "write NAME=SOURCE, without @HOST");
     if (end)
         memmove(end, end + strlen(SOME_HOST), strlen(end + strlen(SOME_HOST)) + 1);
+    /* Nor may the hosts be written that its advice has. */
+    char *advice = strstr(e->text, "; write NAME=SOURCE@");
+    if (advice)
+        *strchr(advice, '@') = '\0';
     return -EINVAL;
 }
 

@@ -36,6 +36,7 @@ static const struct cli_options grammar = {
     .options = options,
     .foreign = foreign,
     .help_command = "glovebox port --help",
+    .are_anywhere = true,
 };
 
 void cli_port_help(FILE *out)

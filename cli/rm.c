@@ -28,6 +28,7 @@ static const struct cli_options grammar = {
     .options = options,
     .foreign = foreign,
     .help_command = "glovebox rm --help",
+    .are_anywhere = true,
 };
 
 void cli_rm_help(FILE *out)

@@ -310,6 +310,10 @@ static int find(const char *name, struct record *record, struct sandbox_usage *u
     r = ended_look(&registry, name, record, usage);
     told->is_known = r == 0 && usage_ask_wait(&registry, name, TOLD_WAIT_MS, &told->usage) == 0;
     registry_close(&registry);
+    if (r == -EAGAIN)
+        return sandbox_error_set(e, r,
+                                 "%.*s: it has ended, and how is not written down yet; try again",
+                                 REGISTRY_NAME_MAX_BYTES, name);
     if (r < 0 && r != -ENOENT)
         return sandbox_error_set(e, r, "%.*s: its record can't be read: %s; try again",
                                  REGISTRY_NAME_MAX_BYTES, name, strerror(-r));

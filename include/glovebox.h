@@ -132,7 +132,7 @@ enum glovebox_number {
 
 /* The one of that name that runs, or else the latest that has ended: 0 and *ret; -ENOENT: nothing
  * is known of any. Of those that have ended the last 100 are known, for a week. Of one that is
- * ending just now it waits for the end to be written down, ten seconds at most. */
+ * ending just now it waits for the end to be written down, ten seconds at most: -EAGAIN. */
 int glovebox_inspect(const char *name, struct glovebox_info **ret, struct glovebox_error *e);
 void glovebox_info_free(struct glovebox_info *i);
 

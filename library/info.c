@@ -88,9 +88,12 @@ _public_ int glovebox_inspect(const char *name, struct glovebox_info **ret,
                                  "%.63s: nothing is known of a sandbox of this name; glovebox ps "
                                  "-a lists those that are known",
                                  name);
-    return r < 0
-               ? library_fail_with(e, r, "%.63s: %s; free memory and try again", name, strerror(-r))
-               : 0;
+    if (r == -EAGAIN)
+        return library_fail_with(
+            e, r, "%.63s: it has ended, and how is not written down yet; try again", name);
+    return r < 0 ? library_fail_with(e, r, "%.63s: its record can't be read: %s; try again", name,
+                                     strerror(-r))
+                 : 0;
 }
 
 _public_ void glovebox_info_free(struct glovebox_info *i)

@@ -148,7 +148,14 @@ int ended_read(int runtime, const char *name, int64_t created_ns, struct record 
 }
 
 #define LOOK_STEP_NS (5 * NSEC_PER_MSEC)
-#define LOOKS_MAX    2000
+#define LOOKS_MAX_NS (10 * NSEC_PER_SEC)
+
+static int64_t now_ns(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return t.tv_sec * NSEC_PER_SEC + t.tv_nsec;
+}
 
 /* -EAGAIN: neither. */
 static int look(struct registry *registry, const char *name, struct record *record,
@@ -175,7 +182,7 @@ int ended_look(struct registry *registry, const char *name, struct record *recor
 {
     const struct timespec step = {.tv_nsec = LOOK_STEP_NS};
     int r = look(registry, name, record, usage);
-    for (int i = 0; r == -EAGAIN && i < LOOKS_MAX; i++) {
+    for (int64_t until_ns = now_ns() + LOOKS_MAX_NS; r == -EAGAIN && now_ns() < until_ns;) {
         nanosleep(&step, NULL);
         r = look(registry, name, record, usage);
     }

@@ -160,7 +160,8 @@ class NewSecrets(egress_live_test.Socket):
         self.assertEqual(self.came()[-1], FIRST)
         for word, why in (("MORE=env:TEST_SECOND", b"say where it may go"), ("MORE=env:NOT_SET_AT_ALL@other.good.test", b"NOT_SET_AT_ALL"),
                           ("MORE=ssh:file:/dev/null@other.good.test", b"MORE"), ("TOKEN=env:TEST_FIRST@api.good.test", b"without @HOST"),
-                          ("TOKEN=env:1@x", b"without @HOST"), ("TOKEN=env:1", b"policy: secret TOKEN: TOKEN=env:1: is no name of a variable")):
+                          ("TOKEN=env:1@x", b"without @HOST"), ("TOKEN=kind:1", b"; write NAME=SOURCE\n"), ("TOKEN", b"; write NAME=SOURCE\n"),
+                          ("TOKEN=env:1", b"policy: secret TOKEN: TOKEN=env:1: is no name of a variable")):
             done = glovebox("policy", "secret", self.name, word)
             self.assertNotIn(b"secret.invalid", done.stderr)
             self.assertEqual((done.returncode, done.stdout, done.stderr.count(b"\n")), (125, b"", 1), done)

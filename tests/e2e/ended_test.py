@@ -129,6 +129,17 @@ class Ended(Case):
         seen = json.loads(asking.communicate(timeout=LIMIT)[0] or "{}")
         self.assertEqual((seen.get("state"), seen.get("exit_status")), ("ended", 4))
 
+    def test_options_may_stand_behind_names(self):
+        self.run_to_its_end("sh", "-c", "exit 3")
+        self.assertEqual(json.loads(glovebox("inspect", self.name, "--json").stdout)["exit_status"], 3)
+        for command in ("inspect", "wait", "stop", "kill", "rm", "stats", "events", "port"):
+            done = glovebox(command, self.name, "--nothing")
+            self.expect(done, 125)
+            self.assertEqual(done.stderr, f"glovebox: --nothing: no such option; see glovebox {command} --help\n".encode())
+        done = glovebox("wait", self.name, "--", "--nothing")
+        self.assertIn(b"--nothing: nothing is known of a sandbox", done.stderr)
+        self.expect(glovebox("rm", self.name, "--force"), 0)
+
     def test_rm(self):
         self.run_to_its_end("true")
         self.run_to_its_end("false")
