@@ -98,6 +98,13 @@ def wait_until(condition, seconds=LIMIT):
     return condition()
 
 
+def waits_on_a_socket(pid):
+    """It is connected, and sleeps until something comes."""
+    with open(f"/proc/{pid}/wchan", encoding="ascii") as f:
+        where = f.read()
+    return any(word in where for word in ("unix_", "recv", "skb"))
+
+
 class Case(unittest.TestCase):
     def setUp(self):
         self.folder = tempfile.mkdtemp(prefix="glovebox-e2e-")

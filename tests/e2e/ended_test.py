@@ -10,7 +10,7 @@ import subprocess
 import sys
 
 sys.dont_write_bytecode = True
-from cases import GLOVEBOX, LIMIT, Case, main, wait_until  # noqa: E402
+from cases import GLOVEBOX, LIMIT, Case, main, wait_until, waits_on_a_socket  # noqa: E402
 from exec_test import glovebox, runtime_folder  # noqa: E402
 
 
@@ -86,17 +86,11 @@ class Ended(Case):
         self.create()
         waiting = subprocess.Popen([GLOVEBOX, "wait", self.name], stdout=subprocess.PIPE)
         self.addCleanup(waiting.stdout.close)
-        # It is connected when it sleeps in recv(2).
-        self.assertTrue(wait_until(lambda: "unix_" in self.wchan(waiting.pid) or "recv" in self.wchan(waiting.pid)
-                                   or "skb" in self.wchan(waiting.pid)), self.wchan(waiting.pid))
+        self.assertTrue(wait_until(lambda: waits_on_a_socket(waiting.pid)))
         os.kill(self.starter(), signal.SIGKILL)
         out = waiting.stdout.read().decode()
         self.assertEqual(waiting.wait(), 125)
         self.assertRegex(out, rf"^{self.name}\thost-failure\tits starter")
-
-    def wchan(self, pid):
-        with open(f"/proc/{pid}/wchan", encoding="ascii") as f:
-            return f.read()
 
     def test_names_may_be_used_again(self):
         self.run_to_its_end("sh", "-c", "exit 1")

@@ -3,6 +3,7 @@
 """Sandboxes that live on behind their command: create, exec, attach, stop, kill, wait."""
 import array
 import errno
+import fcntl
 import json
 import os
 import re
@@ -14,11 +15,12 @@ import struct
 import subprocess
 import sys
 import tempfile
+import termios
 import threading
 import time
 
 sys.dont_write_bytecode = True
-from cases import GLOVEBOX, LIMIT, Case, descendants, is_alive, main, stat_fields, wait_until  # noqa: E402
+from cases import GLOVEBOX, LIMIT, Case, descendants, is_alive, main, stat_fields, wait_until, waits_on_a_socket  # noqa: E402
 from terminal import Terminal  # noqa: E402
 
 PACKET = "<IIqQIiII"  # sandbox/exec_messages.h: version, type, value, offset, flags, status, text_size, unused
@@ -497,7 +499,7 @@ class Life(Living):
         self.assertEqual(process.stdout.readline(), b"ready\n")
         waiting = subprocess.Popen([GLOVEBOX, "wait", self.name], stdout=subprocess.PIPE)
         self.assertTrue(wait_until(lambda: self.is_listed()))
-        time.sleep(0.2)
+        self.assertTrue(wait_until(lambda: waits_on_a_socket(waiting.pid)))
         self.expect(glovebox("stop", self.name))
         self.assertEqual(process.communicate(timeout=LIMIT)[0], b"term\n")
         out = waiting.communicate(timeout=LIMIT)[0].decode()
@@ -541,16 +543,22 @@ class Life(Living):
         self.assertEqual(os.readlink(f"/proc/{starter}/cwd"), "/")
 
     def stopped_creator(self):
-        """One that waits for a sandbox which is not there yet, and all below it."""
+        """One that waits for a sandbox and does not know its name yet, and all below it."""
         for _ in range(50):
             creator = subprocess.Popen([GLOVEBOX, "create", "--name", self.name], stdout=subprocess.PIPE)
             self.addCleanup(glovebox, "kill", self.name)
+            # Step by step, since who only looks may have to wait for a processor meanwhile.
             with open(f"/proc/{creator.pid}/task/{creator.pid}/children", encoding="ascii") as children:
-                while not children.read() and stat_fields(creator.pid)[0] != "Z":
+                while True:
+                    os.kill(creator.pid, signal.SIGSTOP)
+                    self.assertTrue(wait_until(lambda: stat_fields(creator.pid)[0] in "TZ"))
                     children.seek(0)
-            os.kill(creator.pid, signal.SIGSTOP)
-            self.assertTrue(wait_until(lambda: stat_fields(creator.pid)[0] in "TZ"))
-            if stat_fields(creator.pid)[0] == "T" and not self.is_listed():
+                    if children.read() or stat_fields(creator.pid)[0] == "Z":
+                        break
+                    os.kill(creator.pid, signal.SIGCONT)
+                    time.sleep(0.001)
+            said = fcntl.ioctl(creator.stdout, termios.FIONREAD, bytes(4))
+            if stat_fields(creator.pid)[0] == "T" and said == bytes(4):
                 self.assertTrue(wait_until(lambda: len(descendants(creator.pid)) > 1))
                 return creator, descendants(creator.pid)
             os.kill(creator.pid, signal.SIGCONT)
@@ -559,7 +567,7 @@ class Life(Living):
         raise AssertionError("never stopped in time")
 
     def test_whose_creator_is_killed_is_not_left(self):
-        """Before it is there; when it is there, but the creator does not know its name yet."""
+        """As it begins; when it is there, but the creator does not know its name yet."""
         for is_there in (False, True):
             creator, below = self.stopped_creator()
             if is_there:
