@@ -2,6 +2,7 @@
 /* host calls: time */
 #include "kernel/event/sysv_msg.h"
 
+#include "kernel/core/call.h"
 #include "kernel/core/kernel.h"
 
 #include <time.h>
@@ -103,6 +104,27 @@ struct waitq *msg_receivers(struct msg_queue *q)
     return &q->receivers;
 }
 
+static bool matches(const struct msg_item *m, long type, int flags)
+{
+    if (type == 0)
+        return true;
+    if (type > 0)
+        return flags & MSG_EXCEPT ? m->type != type : m->type == type;
+    /* -LONG_MIN would not be a long: every type is below it. */
+    return type == INT64_MIN || m->type <= -type;
+}
+
+/* Those whom m suits; only calls of msgrcv(2) wait here. */
+static void wake_receivers(struct msg_queue *q, const struct msg_item *m)
+{
+    const struct call_wait *w;
+    list_for_each(w, &q->receivers.entries, entry.link)
+    {
+        if (matches(m, (long)w->call->arg[3], call_int(w->call, 4)))
+            call_wake(w->call);
+    }
+}
+
 bool msg_put(struct msg_queue *q, struct msg_item *m, pid_t pid)
 {
     /* The count is bounded like the bytes, else empty messages would be free. */
@@ -117,18 +139,8 @@ bool msg_put(struct msg_queue *q, struct msg_item *m, pid_t pid)
     byte_total += m->size;
     q->stime = time(NULL);
     q->last_sender = pid;
-    waitq_wake(&q->receivers, 0);
+    wake_receivers(q, m);
     return true;
-}
-
-static bool matches(const struct msg_item *m, long type, int flags)
-{
-    if (type == 0)
-        return true;
-    if (type > 0)
-        return flags & MSG_EXCEPT ? m->type != type : m->type == type;
-    /* -LONG_MIN would not be a long: every type is below it. */
-    return type == INT64_MIN || m->type <= -type;
 }
 
 uint64_t msg_next_number(const struct msg_queue *q)

@@ -2,6 +2,7 @@
 /* host calls: time */
 #include "kernel/event/sysv_sem.h"
 
+#include "kernel/core/call.h"
 #include "kernel/core/kernel.h"
 
 #define UNDO_MAX 32767 /* SEMAEM */
@@ -243,6 +244,21 @@ static void take_back(struct sem_set *s, struct undo *u, const struct sembuf *op
         u->values[op->sem_num] += op->sem_op;
 }
 
+/*
+ * Those who may go on with the values as they are. One with several operations always looks: what
+ * it waits for, or its error, may be another now.
+ */
+static void wake_concerned(struct sem_set *s)
+{
+    const struct sem_waiter *w;
+    list_for_each(w, &s->waiters, link)
+    {
+        int value = s->semaphores[w->number].value;
+        if (w->needed < 0 || (w->for_zero ? value == 0 : value >= w->needed))
+            call_wake(w->call);
+    }
+}
+
 int sem_operate(struct sem_set *s, struct process *p, const struct sembuf *ops, size_t count,
                 struct sem_waiter *ret_waiter)
 {
@@ -265,13 +281,14 @@ int sem_operate(struct sem_set *s, struct process *p, const struct sembuf *ops, 
             take_back(s, u, &ops[done - 1]);
         ret_waiter->number = ops[i].sem_num;
         ret_waiter->for_zero = ops[i].sem_op == 0;
+        ret_waiter->needed = count == 1 ? -ops[i].sem_op : -1;
         return r == 1 && (ops[i].sem_flg & IPC_NOWAIT) ? -EAGAIN : r;
     }
     for (size_t i = 0; i < count; i++)
         s->semaphores[ops[i].sem_num].pid = p->pid;
     s->otime = time(NULL);
     if (changes)
-        waitq_wake(&s->wait, 0);
+        wake_concerned(s);
     return 0;
 }
 

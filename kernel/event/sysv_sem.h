@@ -27,8 +27,10 @@ struct waitq *sem_wait_queue(struct sem_set *s);
 /* A call that waits for a set: linked while the call is parked, unlinked by the set's end. */
 struct sem_waiter {
     struct list link;
+    struct call *call;
     unsigned short number; /* of the semaphore that it waits for */
     bool for_zero;
+    int needed; /* the value from which on its only operation can be done; -1: it has several */
 };
 void sem_waiter_add(struct sem_set *s, struct sem_waiter *w);
 

@@ -66,6 +66,7 @@ static long semop_start(struct call *c, int64_t timeout, int wrong)
     if (!s)
         return -ENOMEM;
     list_init(&s->waiter.link);
+    s->waiter.call = c;
     s->count = count;
     c->state = s;
     c->release = semop_release;

@@ -1,57 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * System V IPC. Natively each case gets an IPC namespace of its own, so that nothing is left
- * behind.
+ * System V IPC: semget(2), semop(2), msgget(2), msgsnd(2), msgrcv(2), shmget(2), shmat(2) and kin.
  */
-#include "tests/harness/harness.h"
+#include "tests/sys/sysv_support.h"
 
 #include <limits.h>
-#include <sched.h>
-#include <signal.h>
-#include <sys/ipc.h>
 #include <sys/mman.h>
-#include <sys/msg.h>
-#include <sys/sem.h>
 #include <sys/shm.h>
-#include <sys/wait.h>
 #include <time.h>
 
 static void *volatile bad_address = (void *)8;
-
-union semun {
-    int val;
-    struct semid_ds *buf;
-    unsigned short *array;
-    struct seminfo *info;
-};
-
-static void begin(void)
-{
-    if (geteuid() == 0 && !harness_is_inside())
-        ASSERT_EQ(unshare(CLONE_NEWIPC), 0);
-}
-
-/* From here on nothing is allowed just because we are root. */
-static void become_user(void)
-{
-    if (geteuid() == 0) {
-        ASSERT_EQ(setgid(1000), 0);
-        ASSERT_EQ(setuid(1000), 0);
-    }
-}
 
 static long now_ms(void)
 {
     struct timespec t;
     clock_gettime(CLOCK_MONOTONIC, &t);
     return t.tv_sec * 1000 + t.tv_nsec / 1000000;
-}
-
-static void expect_success(pid_t child)
-{
-    int status = -1;
-    EXPECT_EQ(waitpid(child, &status, 0), child);
-    EXPECT_EQ(status, 0);
 }
 
 static volatile sig_atomic_t signals_seen;
@@ -69,24 +33,6 @@ static void alarm_in_a_second(void)
 }
 
 /* ---- semaphores ---- */
-
-static int make_set(int count)
-{
-    int id = semget(IPC_PRIVATE, count, 0600);
-    ASSERT_GE(id, 0);
-    return id;
-}
-
-static int operate(int id, int number, int op, int flags)
-{
-    struct sembuf b = {(unsigned short)number, (short)op, (short)flags};
-    return semop(id, &b, 1);
-}
-
-static int value_of(int id, int number)
-{
-    return semctl(id, number, GETVAL);
-}
 
 TEST(sem_keys)
 {
@@ -166,14 +112,6 @@ TEST(sem_operations_are_all_or_none)
     EXPECT_EQ(value_of(id, 0), 0);
     EXPECT_EQ(semop(id, ops, 2), 0);
     EXPECT_EQ(value_of(id, 0), 2);
-}
-
-/* COUNT is GETNCNT or GETZCNT: its value once it is 1, or after 10 s in which it was not. */
-static int waits(int id, int count)
-{
-    for (int i = 0; i < 1000 && semctl(id, 0, count) != 1; i++)
-        usleep(10000);
-    return semctl(id, 0, count);
 }
 
 TEST(sem_waits_for_a_value)
@@ -459,13 +397,6 @@ struct text {
     char bytes[8192];
 };
 static struct text out, back;
-
-static int make_queue(void)
-{
-    int id = msgget(IPC_PRIVATE, 0600);
-    ASSERT_GE(id, 0);
-    return id;
-}
 
 static int send_text(int id, long type, const char *text)
 {

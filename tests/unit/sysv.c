@@ -1,11 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The limits of semaphores and message queues, and SEM_UNDO at the end of a process.
+ * The limits of semaphores and message queues, SEM_UNDO at the end of a process, and who is woken.
  */
+#include "kernel/core/call.h"
 #include "kernel/core/kernel.h"
 #include "kernel/event/sysv_msg.h"
 #include "kernel/event/sysv_sem.h"
 #include "tests/harness/harness.h"
+
+static struct call *woken[8];
+static int woken_count;
+
+void call_wake(struct call *c)
+{
+    ASSERT_TRUE(woken_count < 8);
+    woken[woken_count++] = c;
+}
 
 static struct cred user = {.refs = 1, .uid = 1000, .euid = 1000, .gid = 1000, .egid = 1000};
 
@@ -115,4 +125,88 @@ TEST(ids_are_not_dealt_out_again_soon)
         ASSERT_TRUE(last >= 0 && last != first);
     }
     EXPECT_TRUE(msg_find(first) == NULL);
+}
+
+/* ---- who is woken ---- */
+
+static struct call callers[8];
+
+/* A call that waits for these operations, which can't be done yet. */
+static struct call *wait_for(struct sem_set *s, const struct sembuf *ops, size_t count)
+{
+    static struct sem_waiter waiters[8];
+    static int used;
+    struct call *c = &callers[used];
+    struct sem_waiter *w = &waiters[used++];
+    w->call = c;
+    ASSERT_EQ(sem_operate(s, make_process(used), ops, count, w), 1);
+    sem_waiter_add(s, w);
+    return c;
+}
+
+static void operate(struct sem_set *s, unsigned short number, short by)
+{
+    struct sembuf op = {number, by, 0};
+    struct sem_waiter w;
+    woken_count = 0;
+    ASSERT_EQ(sem_operate(s, make_process(99), &op, 1, &w), 0);
+}
+
+TEST(an_operation_wakes_those_whom_it_suits)
+{
+    struct sem_set *s = sem_find(sem_get(IPC_PRIVATE, 2, 0600, &user));
+    operate(s, 1, 1);
+    struct call *one = wait_for(s, &(struct sembuf){0, -1, 0}, 1);
+    struct call *three = wait_for(s, &(struct sembuf){0, -3, 0}, 1);
+    struct call *zero = wait_for(s, &(struct sembuf){1, 0, 0}, 1);
+    struct call *two_beside = wait_for(s, &(struct sembuf){1, -2, 0}, 1);
+    operate(s, 0, 1);
+    EXPECT_EQ(woken_count, 1);
+    EXPECT_TRUE(woken[0] == one);
+    operate(s, 1, -1);
+    EXPECT_EQ(woken_count, 2);
+    EXPECT_TRUE(woken[0] == one && woken[1] == zero);
+    operate(s, 0, 2);
+    EXPECT_EQ(woken_count, 3);
+    EXPECT_TRUE(woken[1] == three);
+    operate(s, 1, 2);
+    EXPECT_EQ(woken_count, 3);
+    EXPECT_TRUE(woken[2] == two_beside);
+    struct call *several = wait_for(s, (struct sembuf[]){{1, -3, 0}, {0, -9, 0}}, 2);
+    operate(s, 0, -3);
+    EXPECT_EQ(woken_count, 2);
+    EXPECT_TRUE(woken[0] == two_beside && woken[1] == several);
+}
+
+static void receive(struct msg_queue *q, struct call *c, long type, int flags)
+{
+    c->arg[3] = (uint64_t)type;
+    c->arg[4] = (uint64_t)flags;
+    c->inline_wait[0].call = c;
+    waitq_add(msg_receivers(q), &c->inline_wait[0].entry);
+}
+
+static void expect_woken(struct msg_queue *q, long type, const char *expected)
+{
+    char names[8] = "";
+    woken_count = 0;
+    ASSERT_TRUE(msg_put(q, msg_item_new(type, 0), 1));
+    for (int i = 0; i < woken_count; i++)
+        names[i] = (char)('a' + (woken[i] - callers));
+    EXPECT_STR(names, expected);
+}
+
+TEST(a_message_wakes_those_whom_it_suits)
+{
+    struct msg_queue *q = msg_find(msg_get(IPC_PRIVATE, 0600, &user));
+    receive(q, &callers[0], 0, 0);
+    receive(q, &callers[1], 5, MSG_NOERROR);
+    receive(q, &callers[2], 5, MSG_EXCEPT);
+    receive(q, &callers[3], -5, 0);
+    receive(q, &callers[4], INT64_MIN, 0);
+    receive(q, &callers[5], -4, MSG_EXCEPT);
+    expect_woken(q, 4, "acdef");
+    expect_woken(q, 5, "abde");
+    expect_woken(q, 6, "ace");
+    expect_woken(q, INT64_MAX, "ace");
 }
