@@ -18,9 +18,11 @@ static const struct {
     {"dns_type", "the policy's dns.types has the types of records that may be asked for"},
     {"rule:builtin:", "the sandbox's own resolver is to be used"},
     {"rule:", "a rule of the policy says so"},
-    {"floor:metadata", "closed for all sandboxes, and nothing opens it"},
+    {"floor:metadata", "closed for all sandboxes; floor-except of man glovebox.conf opens it where "
+                       "it holds nothing else, with a rule on its address"},
     {"floor:smtp", "mail is closed for all sandboxes, and nothing opens it"},
-    {"floor:", "closed for all sandboxes; floor-except of man glovebox.conf opens it"},
+    {"floor:", "closed for all sandboxes; floor-except of man glovebox.conf opens it, with a rule "
+               "on its address"},
     {"resolved:", "the name leads to an address that is closed for all sandboxes"},
     {"name_missing", "only names are allowed there; use one, or allow the address"},
     {"name_conflict", "use one name for all of the connection"},

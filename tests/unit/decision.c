@@ -72,8 +72,15 @@ TEST(rows)
          "adds authorities"},
         {"{\"event\":\"connect\",\"proto\":\"tcp\",\"dst\":\"169.254.169.254\",\"port\":80,"
          "\"decision\":\"deny\",\"reason\":\"floor:metadata\"}",
-         "deny tcp 169.254.169.254:80 floor:metadata closed for all sandboxes, and nothing opens "
-         "it"},
+         "deny tcp 169.254.169.254:80 floor:metadata closed for all sandboxes; floor-except of man "
+         "glovebox.conf opens it where it holds nothing else, with a rule on its address"},
+        {"{\"event\":\"connect\",\"proto\":\"tcp\",\"dst\":\"10.0.0.1\",\"port\":80,"
+         "\"decision\":\"deny\",\"reason\":\"floor:private\"}",
+         "deny tcp 10.0.0.1:80 floor:private closed for all sandboxes; floor-except of man "
+         "glovebox.conf opens it, with a rule on its address"},
+        {"{\"event\":\"connect\",\"proto\":\"tcp\",\"dst\":\"20.0.0.1\",\"port\":25,"
+         "\"decision\":\"deny\",\"reason\":\"floor:smtp\"}",
+         "deny tcp 20.0.0.1:25 floor:smtp mail is closed for all sandboxes, and nothing opens it"},
         {"{\"event\":\"login\",\"proto\":\"tcp\",\"name\":\"a.test\",\"port\":5432,"
          "\"decision\":\"allow\",\"reason\":\"login\",\"secrets\":[\"DB\"]}",
          "allow tcp a.test:5432 login by DB"},
