@@ -63,6 +63,22 @@ def wanted(words, *texts):
     return not words or any(w in text for w in words for text in texts)
 
 
+# Its attempts to get out, where no sandbox is: who gets out must be found out, also when more is said behind it.
+OUTSIDE = r"""
+eval "$(sed -n '/^contained()/,/^}/p' quickstart)"
+sandbox() { while [ "$1" != -- ]; do shift; done; shift; "$@" 2>&1; }
+say() { printf '%s\n' "$2"; }
+wrong=0
+contained one 'echo ESCAPED'
+contained two --user root 'echo ESCAPED; echo more'
+contained three 'true'
+contained four 'echo no; exit 125'
+contained five 'echo no'
+echo $wrong
+"""
+FOUND_OUT = ["NOT CONTAINED: ESCAPED", "NOT CONTAINED: more", "NOT CONTAINED: ", "NOT TRIED: no", "contained: no", "1"]
+
+
 def quickstart(words):
     """Whether it ended well, or was not to be run."""
     built = os.path.join(ROOT, "build/cli/glovebox")
@@ -74,7 +90,13 @@ def quickstart(words):
                         f"{ROOT}/quickstart", ROOT, os.environ)
     good = (any("All as it should be" in line for line in lines) and
             "no sandbox starts here" in no_namespaces[-1] and not any("contained" in line for line in no_namespaces))
-    for line in [] if good else lines + no_namespaces:
+    # Without a home; and nothing is written anywhere when there is no place for its files.
+    env = {key: value for key, value in os.environ.items() if key != "HOME"}
+    lines += run("./quickstart || echo failed", ROOT, env)
+    nowhere = run("./quickstart || echo failed", ROOT, {**env, "TMPDIR": "/no/such/folder"})
+    outside = run(OUTSIDE, ROOT, os.environ)
+    good = (good and "failed" not in lines and nowhere[-1] == "failed" and "/no/such/folder" in nowhere[-2] and outside == FOUND_OUT)
+    for line in [] if good else lines + no_namespaces + nowhere + outside:
         print(f"  {line}")
     print(f"{'ok' if good else 'FAIL'} quickstart", flush=True)
     return good
