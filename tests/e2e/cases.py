@@ -98,11 +98,15 @@ def wait_until(condition, seconds=LIMIT):
     return condition()
 
 
+def where_it_waits(pid):
+    """The name of the function of the host that it sleeps in."""
+    with open(f"/proc/{pid}/wchan", encoding="ascii") as f:
+        return f.read()
+
+
 def waits_on_a_socket(pid):
     """It is connected, and sleeps until something comes."""
-    with open(f"/proc/{pid}/wchan", encoding="ascii") as f:
-        where = f.read()
-    return any(word in where for word in ("unix_", "recv", "skb"))
+    return any(word in where_it_waits(pid) for word in ("unix_", "recv", "skb"))
 
 
 class Case(unittest.TestCase):

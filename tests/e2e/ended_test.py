@@ -10,7 +10,7 @@ import subprocess
 import sys
 
 sys.dont_write_bytecode = True
-from cases import GLOVEBOX, LIMIT, Case, main, wait_until, waits_on_a_socket  # noqa: E402
+from cases import GLOVEBOX, LIMIT, Case, main, wait_until, waits_on_a_socket, where_it_waits  # noqa: E402
 from exec_test import glovebox, runtime_folder  # noqa: E402
 
 
@@ -117,7 +117,7 @@ class Ended(Case):
             record.write(f.read().partition(b"\0")[0])
             record.flush()
             asking = subprocess.Popen([GLOVEBOX, "inspect", "--json", self.name], stdout=subprocess.PIPE)
-            self.assertTrue(wait_until(lambda: asking.poll() is not None or "nanosleep" in self.wchan(asking.pid)))
+            self.assertTrue(wait_until(lambda: asking.poll() is not None or "nanosleep" in where_it_waits(asking.pid)))
             os.rename(away, kept)
             os.unlink(registered)
         seen = json.loads(asking.communicate(timeout=LIMIT)[0] or "{}")

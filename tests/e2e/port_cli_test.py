@@ -293,7 +293,7 @@ class Refused(Forwarded):
             number = busy.getsockname()[1]
             self.expect_refused(glovebox("port", self.name, f"{number}:8000"), rf"127\.0\.0\.1:{number}: the port is in use")
             self.expect_refused(glovebox("port", self.name, "0:8000", f"{number}:8000"), "in use")
-        self.expect_refused(glovebox("port", self.name, "192.0.2.1:8080:8000", "--public"), "no port to forward")
+        self.expect_refused(glovebox("port", self.name, "192.0.2.1:8080:8000", "--public"), "no address of this machine")
         self.expect_refused(glovebox("port", "--public", self.name, "192.0.2.1:8080:8000"), "no address of this machine")
         for address in ("0.0.0.0", "[::]", "192.0.2.1", "[2001:db8::1]"):
             self.expect_refused(glovebox("port", self.name, f"{address}:8080:8000"), "others than this machine could connect; say --public")
