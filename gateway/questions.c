@@ -45,12 +45,8 @@ static void answer_code(const struct question *q, int rcode)
 
 static struct log_entry entry_of(const struct question *q)
 {
-    static char type[16];
-    snprintf(type, sizeof(type),
-             q->query.type == DNS_TYPE_A      ? "A"
-             : q->query.type == DNS_TYPE_AAAA ? "AAAA"
-                                              : "TYPE%u",
-             q->query.type);
+    static char type[POLICY_DNS_TYPE_SIZE];
+    policy_dns_type_name(q->query.type, type);
     return (struct log_entry){.event = "dns",
                               .name = q->name[0] ? q->name : q->query.name,
                               .dns_type = type,

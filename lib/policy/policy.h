@@ -232,6 +232,11 @@ void policy_judge_candidate(const struct policy *p, const struct policy_operator
 void policy_judge_query(const struct policy *p, const char *name, uint16_t type,
                         struct policy_verdict *ret);
 
+#define POLICY_DNS_TYPE_SIZE 16 /* bytes of a name of a type, with its NUL */
+
+/* The name by which policies know a type of DNS record: "TXT", or "TYPE65000" (RFC 3597). */
+void policy_dns_type_name(uint16_t type, char ret[static POLICY_DNS_TYPE_SIZE]);
+
 /*
  * Judges an address in an answer before the guest sees it: those in the floor are left out, unless
  * an address rule, whatever its ports and protocols, and the operator open it. ALLOW, or DENY with

@@ -43,6 +43,16 @@ int policy_dns_type_parse(const char *name, uint16_t *ret)
     return 0;
 }
 
+void policy_dns_type_name(uint16_t type, char ret[static POLICY_DNS_TYPE_SIZE])
+{
+    for (size_t i = 0; i < ARRAY_SIZE(records); i++)
+        if (records[i].type == type) {
+            snprintf(ret, POLICY_DNS_TYPE_SIZE, "%s", records[i].name);
+            return;
+        }
+    snprintf(ret, POLICY_DNS_TYPE_SIZE, "TYPE%u", type);
+}
+
 static bool has_type(const uint16_t *types, size_t count, uint16_t type)
 {
     for (size_t i = 0; i < count; i++)

@@ -68,7 +68,7 @@ class Services(Records):
         self.assertEqual(self.ask(("api.good.test", HTTPS)), [given(service(1, p1=H2))])
         self.assertEqual(self.asked(), [f"api.good.test TYPE{HTTPS}"])
         self.assertEqual([(d["type"], d["decision"], d.get("reason")) for d in self.decisions("dns")],
-                         [("TYPE65", "allow", None)])
+                         [("HTTPS", "allow", None)])
 
     def test_c13_e1_records_that_are_nothing_without_that_are_left_out(self):
         self.assertEqual(self.ask(("ech.good.test", HTTPS)), [EMPTY])

@@ -230,7 +230,7 @@ print(json.dumps([query(to, over) for to in ("8.8.8.8", "{EVIL}") for over in (s
     def test_questions_without_an_answer_are_logged_too(self):
         self.assertEqual(self.python('[ask(b"api", b"good", b"test", kind=k) for k in (28, 16)]'), [0, 0])
         self.assertEqual([(d["type"], d["decision"], d.get("reason")) for d in self.decisions("dns")],
-                         [("AAAA", "allow", None), ("TYPE16", "deny", "dns_type")])
+                         [("AAAA", "allow", None), ("TXT", "deny", "dns_type")])
         self.assertEqual({(d["pid"] > 0, d["program"]) for d in self.decisions("dns")}, {(True, "python3")})
         self.assertEqual(self.came_in()["queries"], [])
 

@@ -527,6 +527,23 @@ TEST(questions_that_go_no_further)
     policy_free(p);
 }
 
+TEST(types_of_records_have_the_names_that_policies_take)
+{
+    char name[POLICY_DNS_TYPE_SIZE];
+    for (uint32_t type = 0; type <= UINT16_MAX; type++) {
+        uint16_t number = 0;
+        policy_dns_type_name((uint16_t)type, name);
+        if (policy_dns_type_parse(name, &number) == 0)
+            ASSERT_EQ(number, type);
+        else /* there are no data of these */
+            ASSERT_TRUE(type == 0 || type == 41 || (type >= 128 && type <= 255) || type > 65279);
+    }
+    policy_dns_type_name(16, name);
+    ASSERT_EQ(strcmp(name, "TXT"), 0);
+    policy_dns_type_name(65000, name);
+    ASSERT_EQ(strcmp(name, "TYPE65000"), 0);
+}
+
 TEST(questions_under_a_default_of_allow)
 {
     struct policy *p = policy_of(DOCUMENT("'default':'allow',", ""));
