@@ -183,6 +183,8 @@ static void format_what(const json_t *line, char *ret, size_t size)
         snprintf(ret, size, "%lld more", (long long)number_of(line, "count"));
     else if (is_event(line, "ssh"))
         format_login(line, ret, size);
+    else if (is_event(line, "gateway"))
+        snprintf(ret, size, "everything");
     else if (json_object_get(line, "method"))
         format_request(line, ret, size);
     else

@@ -10,6 +10,7 @@
 #include "sandbox/usage_ask.h"
 
 #include <inttypes.h>
+#include <signal.h>
 
 /* How long a sandbox's kernel has to say what it counts. */
 #define TOLD_WAIT_MS 1000
@@ -73,21 +74,33 @@ static json_t *make_seal(const struct seal_report *seal)
     return object;
 }
 
+/* Its starter reaps it. */
+static bool gateway_is_there(const struct record *r)
+{
+    return kill(r->gateway, 0) == 0 || errno != ESRCH;
+}
+
+/* {"policy": "deny by default, 1 rule", "gateway_pid": 7}, or null. */
+static json_t *make_egress(const struct record *r)
+{
+    if (!r->gateway)
+        return json_null();
+    json_t *pid = gateway_is_there(r) ? json_integer(r->gateway) : json_null();
+    return json_pack("{s:s, s:o}", "policy", r->egress, "gateway_pid", pid);
+}
+
 /* NULL when memory runs out. */
 static json_t *make_object(const char *name, const struct record *r, const struct sandbox_usage *u)
 {
     json_t *groups = json_array();
     for (size_t i = 0; i < r->cgroup.count; i++)
         json_array_append_new(groups, json_string(r->cgroup.groups[i].path));
-    json_t *egress = r->gateway
-                         ? json_pack("{s:s, s:i}", "policy", r->egress, "gateway_pid", r->gateway)
-                         : json_null();
     return json_pack("{s:s, s:s, s:i, s:i, s:f, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "name",
                      name, "state", "running", "pid", r->pid, "starter_pid", r->starter, "age_ms",
                      (double)(age_ns(r) / NSEC_PER_USEC) / 1000.0, "command", r->command, "labels",
                      ended_make_labels(r->labels), "limits", report_make_limits(&r->limits),
                      "limited_by", report_make_controls(&r->controls), "usage", make_usage(u),
-                     "cgroups", groups, "seal", make_seal(&r->seal), "egress", egress);
+                     "cgroups", groups, "seal", make_seal(&r->seal), "egress", make_egress(r));
 }
 
 static int print_json(json_t *j, FILE *out, struct sandbox_error *e)
@@ -293,8 +306,10 @@ static void print_text(const char *name, const struct record *r, const struct sa
     ended_print_labels(r->labels, out);
     for (size_t i = 0; i < r->cgroup.count; i++)
         fprintf(out, "cgroup     %s\n", r->cgroup.groups[i].path);
-    if (r->gateway)
+    if (r->gateway && gateway_is_there(r))
         fprintf(out, "egress     %s; gateway %d\n", r->egress, r->gateway);
+    else if (r->gateway)
+        fprintf(out, "egress     nothing: its gateway has ended; start the sandbox again\n");
     else
         fprintf(out, "egress     none\n");
 }

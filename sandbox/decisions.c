@@ -263,6 +263,19 @@ void decisions_add_denied(struct decisions *d, unsigned protocol, uint16_t port,
     add_object(d, o);
 }
 
+void decisions_add_gateway_gone(struct decisions *d, const char *how)
+{
+    char words[256];
+    snprintf(words, sizeof(words),
+             "the gateway %s; nothing can leave the sandbox any more, start it again", how);
+    json_t *o = new_object(d, "gateway");
+    if (o) {
+        json_object_set_new(o, "reason", json_string("gateway_gone"));
+        json_object_set_new(o, "words", json_string(words));
+    }
+    add_object(d, o);
+}
+
 void decisions_close(struct decisions *d)
 {
     if (d->file >= 0)

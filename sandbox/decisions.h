@@ -56,6 +56,9 @@ bool decisions_add(struct decisions *d, const char *line, size_t size);
 void decisions_add_denied(struct decisions *d, unsigned protocol, uint16_t port, const char *what,
                           size_t size);
 
+/* The gateway has ended while the sandbox runs: how, as in "was killed by SIGKILL". */
+void decisions_add_gateway_gone(struct decisions *d, const char *how);
+
 /* So many of those were not told. */
 void decisions_add_folded(struct decisions *d, uint32_t count);
 

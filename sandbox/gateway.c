@@ -161,6 +161,13 @@ int sandbox_gateway_start(const struct gateway_start *g, const struct sandbox_sp
     return r;
 }
 
+bool sandbox_gateway_has_failed(const struct sandbox_gateway *g, siginfo_t *ret)
+{
+    *ret = (siginfo_t){0};
+    return waitid(P_PIDFD, (id_t)g->pidfd, ret, WEXITED | WNOHANG | WNOWAIT) == 0 && ret->si_pid &&
+           (ret->si_code != CLD_EXITED || ret->si_status != 0);
+}
+
 void sandbox_gateway_end(struct sandbox_gateway *g, int limit_ms)
 {
     struct pollfd p = {.fd = g->pidfd, .events = POLLIN};

@@ -9,6 +9,8 @@
 
 #include "sandbox/spec.h"
 
+#include <signal.h>
+
 /* Between the end of the kernel process and SIGKILL: it has lines of its log to write. */
 #define SANDBOX_GATEWAY_END_MS 1000
 
@@ -31,6 +33,12 @@ struct gateway_start {
  */
 int sandbox_gateway_start(const struct gateway_start *g, const struct sandbox_spec *spec,
                           struct sandbox_gateway *ret, int *ret_channel, struct sandbox_error *e);
+
+/*
+ * It has ended (its pidfd says so): why, when that is no end that it comes to by itself, as of
+ * waitid(2): si_code and si_status. It is still to be reaped.
+ */
+bool sandbox_gateway_has_failed(const struct sandbox_gateway *g, siginfo_t *ret);
 
 /* Waits so long for its end, kills it if it does not come, and reaps it. */
 void sandbox_gateway_end(struct sandbox_gateway *g, int limit_ms);

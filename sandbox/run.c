@@ -41,6 +41,7 @@ enum watched {
     WATCH_LOG,
     WATCH_EXECS,
     WATCH_PORTS,
+    WATCH_GATEWAY,
     WATCH_UPDATES,
     WATCH_COPIES = WATCH_UPDATES + UPDATES_POLL_MAX,
     WATCH_FILES = WATCH_COPIES + COPIES_POLL_MAX,
@@ -424,6 +425,7 @@ static bool fill_poll_list(struct run *r, struct pollfd *p)
     watch(&p[WATCH_LOG], r->log.source, relay_source_events(&r->log));
     watch(&p[WATCH_EXECS], execs_poll_descriptor(&r->execs), POLLIN);
     watch(&p[WATCH_PORTS], ports_poll_descriptor(&r->ports), POLLIN);
+    watch(&p[WATCH_GATEWAY], r->sandbox->gateway.pidfd, r->state != GONE ? POLLIN : 0);
     updates_fill_poll(&r->updates, &p[WATCH_UPDATES]);
     copies_fill_poll(&r->copies, &p[WATCH_COPIES]);
     files_fill_poll(&r->files, &p[WATCH_FILES]);
@@ -531,6 +533,23 @@ static void check_clock(struct run *r)
         run_suspend(r);
 }
 
+/* The end of the sandbox is its end, too. */
+static void take_end_of_gateway(struct run *r)
+{
+    siginfo_t info;
+    char how[64];
+    bool has_failed = sandbox_gateway_has_failed(&r->sandbox->gateway, &info);
+    const char *name = sigabbrev_np(info.si_status);
+    if (info.si_code == CLD_EXITED)
+        snprintf(how, sizeof(how), "ended with status %d", info.si_status);
+    else
+        snprintf(how, sizeof(how), "was killed by SIG%s", name ? name : "?");
+    updates_gateway_gone(&r->updates);
+    if (has_failed && (r->state == RUNNING || r->state == ENDING))
+        decisions_add_gateway_gone(&r->decisions, how);
+    sandbox_gateway_end(&r->sandbox->gateway, 0); /* no sooner: who sees it gone may read why */
+}
+
 static void run_loop(struct run *r)
 {
     while (!is_over(r)) {
@@ -550,6 +569,8 @@ static void run_loop(struct run *r)
         if (r->state == ENDING && r->spec->waits && r->execs.running == 0)
             start_killing(r);
         updates_step(&r->updates, &p[WATCH_UPDATES], UPDATES_POLL_MAX);
+        if (p[WATCH_GATEWAY].revents)
+            take_end_of_gateway(r);
         copies_step(&r->copies, &p[WATCH_COPIES]);
         files_step(&r->files, &p[WATCH_FILES]);
         ports_step(&r->ports);

@@ -490,6 +490,12 @@ void updates_step(struct updates *u, const struct pollfd *p, size_t count)
     send_kept(u);
 }
 
+void updates_gateway_gone(struct updates *u)
+{
+    updates_hear(u);
+    end_gateway(u); /* it may have given its end of the socket away */
+}
+
 void updates_drain(struct updates *u, int limit_ms)
 {
     int64_t until = now_ns() + limit_ms * NSEC_PER_MSEC, left;

@@ -85,6 +85,9 @@ void updates_step(struct updates *u, const struct pollfd *p, size_t count);
 /* Takes what the gateway has said by now. */
 void updates_hear(struct updates *u);
 
+/* The gateway has ended: takes all that it has said, and tells those who wait. */
+void updates_gateway_gone(struct updates *u);
+
 /* The gateway is about to end: takes all that it says until then, for at most so long. */
 void updates_drain(struct updates *u, int limit_ms);
 
