@@ -8,6 +8,7 @@ import functools
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -20,6 +21,7 @@ from terminal import Terminal
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 GLOVEBOX = os.environ.get("GLOVEBOX", os.path.join(ROOT, "build/cli/glovebox"))
 LIMIT = 120  # seconds after which a run counts as hanging: a machine may have much else to do
+GRACE = 3  # seconds that one which nobody needs any more has to end by itself: a program may ignore it for two
 
 
 @functools.cache
@@ -125,7 +127,12 @@ class Case(unittest.TestCase):
         process = start(*words, **more)
 
         def end():
-            if process.poll() is None:
+            """As whoever wants it ended: one that is killed leaves its cgroups to the next start with its folder."""
+            process.terminate()
+            process.send_signal(signal.SIGCONT)
+            try:
+                process.wait(GRACE)
+            except subprocess.TimeoutExpired:
                 process.kill()
             process.wait()
             for stream in (process.stdin, process.stdout, process.stderr):
