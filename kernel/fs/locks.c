@@ -173,6 +173,16 @@ static struct range_lock *find_conflict(const struct file_lock_set *set,
     return NULL;
 }
 
+/* Of those of its own owner the first that the request touches. */
+static struct range_lock *find_own(const struct file_lock_set *set,
+                                   const struct range_lock *request)
+{
+    struct range_lock *l;
+    list_for_each(l, &set->ranges,
+                  link) if (l->owner == request->owner && overlaps(l, request)) return l;
+    return NULL;
+}
+
 static void range_insert(struct file_lock_set *set, struct range_lock *l)
 {
     struct range_lock *at;
@@ -351,11 +361,13 @@ static int range_parse(struct file *f, const struct flock *in, struct range_lock
 static long get_lock(struct file *f, struct call *c, struct gaddr address, struct flock *lock,
                      const struct range_lock *request)
 {
-    if (request->type == F_UNLCK)
+    bool asks_for_own = request->type == F_UNLCK; /* Linux 6.6 */
+    if (asks_for_own && !request->is_ofd)
         return -EINVAL;
     const struct range_lock *found = NULL;
     if (f->inode->locks)
-        found = find_conflict(f->inode->locks, request);
+        found = asks_for_own ? find_own(f->inode->locks, request)
+                             : find_conflict(f->inode->locks, request);
     lock->l_type = F_UNLCK;
     if (found) {
         lock->l_type = found->type;

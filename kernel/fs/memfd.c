@@ -357,11 +357,9 @@ int memfd_add_seals(struct file *f, unsigned seals)
 {
     struct inode *i = f->inode;
     struct memfd *m = memfd_of(i);
-    if (i->ops != &memfd_inode_ops)
-        return -EINVAL;
     if (!f->can_write)
         return -EPERM;
-    if (seals & ~(unsigned)SEALS_KNOWN)
+    if (i->ops != &memfd_inode_ops || seals & ~(unsigned)SEALS_KNOWN)
         return -EINVAL;
     if (m->seals & F_SEAL_SEAL)
         return -EPERM;

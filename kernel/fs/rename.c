@@ -162,6 +162,15 @@ static int rename_run(struct side *old, struct side *new, const struct cred *cre
     return 0;
 }
 
+int vfs_find_parent(const struct walk_base *b, const char *name)
+{
+    struct path dir;
+    int r = walk_path(b, name, WALK_PARENT, &dir, NULL);
+    if (r == 0)
+        path_put(&dir);
+    return r;
+}
+
 int vfs_rename(const struct walk_base *old_base, const char *old_name,
                const struct walk_base *new_base, const char *new_name, unsigned flags)
 {

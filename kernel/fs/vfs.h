@@ -441,6 +441,8 @@ int vfs_symlink(const struct walk_base *b, const char *name, const char *target)
 int vfs_unlink(const struct walk_base *b, const char *name);
 int vfs_rmdir(const struct walk_base *b, const char *name);
 int vfs_link(const struct path *target, const struct walk_base *b, const char *name);
+/* 0 when the directory is there that the name's last component would be in. */
+int vfs_find_parent(const struct walk_base *b, const char *name);
 int vfs_rename(const struct walk_base *old_base, const char *old_name,
                const struct walk_base *new_base, const char *new_name, unsigned flags);
 int vfs_setattr(const struct path *p, const struct cred *cred, const struct inode_attr *attr);

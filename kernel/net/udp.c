@@ -220,11 +220,14 @@ static ssize_t udp_send(struct socket *s, struct uio *u, int flags, struct sendi
 {
     struct inet_socket *i = inet_of(s);
     struct inet_endpoint source, destination;
+    bool is_v4 = s->family == AF_INET; /* the other looks for a destination first */
     int r = choose_port(i);
-    if (r == 0)
+    if (r == 0 && is_v4)
         r = check_sending(i, u, flags);
     if (r == 0)
         r = choose_destination(i, out->to, &destination);
+    if (r == 0 && !is_v4)
+        r = check_sending(i, u, flags);
     if (r == 0)
         r = inet_route(i, &destination, &source.address);
     if (r == 0)

@@ -54,16 +54,17 @@ struct sendfile {
     size_t size; /* that is still to be sent */
 };
 
+/* The source is looked at as if there were no target yet. */
 static int sendfile_check(const struct sendfile *s, size_t size)
 {
-    if (!s->in->can_read)
+    if (!s->in || !s->in->can_read)
         return -EBADF;
     if (s->offset_address.v && s->in->ops->stream)
         return -ESPIPE;
     int r = rw_verify_range(s->pos, size);
     if (r < 0)
         return r;
-    if (!s->out->can_write)
+    if (!s->out || !s->out->can_write)
         return -EBADF;
     /* splice_direct_to_actor(): the source is a file with positions, the target is not appended to.
      */
@@ -130,8 +131,8 @@ long sys_sendfile(struct call *c)
             return c->progress > 0 ? (long)c->progress : r;
     }
     if (!args_held_pair(c, call_int(c, 1), call_int(c, 0), &s.in, &s.out))
-        return -EBADF;
-    if (!s.offset_address.v)
+        s.in = args_file(c, call_int(c, 1));
+    if (s.in && !s.offset_address.v)
         s.pos = s.in->pos;
     int r = sendfile_check(&s, size);
     if (r < 0)

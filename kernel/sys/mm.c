@@ -39,13 +39,19 @@ static uint64_t slot_of(const struct stat *st, bool writable)
     return map_hash_bytes(key, sizeof(key)) | 2;
 }
 
+/* What is nowhere but behind its descriptor: pipes, sockets, eventfds, but not memfds. */
+static bool is_noexec(const struct file *f)
+{
+    return f->path.mount ? f->path.mount->noexec : !S_ISREG(f->inode->mode);
+}
+
 static long check_access(const struct file *f, uint64_t protection, unsigned type)
 {
     if (!f->can_read)
         return -EACCES;
     if (type != MAP_PRIVATE && (protection & PROT_WRITE) && !f->can_write)
         return -EACCES;
-    if ((protection & PROT_EXEC) && f->path.mount && f->path.mount->noexec)
+    if ((protection & PROT_EXEC) && is_noexec(f))
         return -EPERM;
     return f->ops->map ? 0 : -ENODEV;
 }
@@ -67,13 +73,25 @@ static bool is_zero_device(const struct inode *i)
     return S_ISCHR(i->mode) && i->rdev == makedev(1, 5);
 }
 
-static long map_file(struct call *c, int fd, uint64_t protection, unsigned type)
+/* What Linux looks for before it looks at the file, but for what is at the place already. */
+static long check_place(const struct call *c, const struct inode *i)
 {
-    struct file *f = args_file(c, fd);
+    uint64_t address = c->arg[0], size = c->arg[1], offset = c->arg[5];
+    uint64_t end = S_ISREG(i->mode) || S_ISSOCK(i->mode) ? INT64_MAX : UINT64_MAX;
+    bool is_fixed = call_uint(c, 3) & (MAP_FIXED | MAP_FIXED_NOREPLACE);
+    if (size == 0)
+        return -EINVAL;
+    if (size > GUEST_ADDRESS_END || (is_fixed && address > GUEST_ADDRESS_END - size))
+        return -ENOMEM;
+    if (is_fixed && address & (GUEST_PAGE_SIZE - 1))
+        return -EINVAL;
+    return offset > end - size ? -EOVERFLOW : 0;
+}
+
+static long map_file(struct call *c, struct file *f, int fd, uint64_t protection, unsigned type)
+{
     struct hostfd content;
     struct stat st;
-    if (!f)
-        return -EBADF;
     long r = check_access(f, protection, type);
     if (r == 0)
         r = reserve_memory(c, type != MAP_PRIVATE && is_zero_device(f->inode));
@@ -108,21 +126,27 @@ long sys_mmap(struct call *c)
     uint64_t protection = c->arg[2];
     unsigned flags = call_uint(c, 3), type = flags & MAP_TYPE_MASK;
     int fd = call_int(c, 4);
+    struct file *f = NULL;
+    if (c->arg[5] & (GUEST_PAGE_SIZE - 1))
+        return -EINVAL;
+    if (!(flags & MAP_ANONYMOUS) && !(f = args_file(c, fd)))
+        return -EBADF;
+    if (flags & MAP_HUGETLB)
+        return f ? -EINVAL : -ENOMEM; /* no huge pages are set aside */
+    long r = f ? check_place(c, f->inode) : 0;
+    if (r < 0)
+        return r;
     if (type != MAP_SHARED && type != MAP_PRIVATE && type != MAP_SHARED_VALIDATE)
         return -EINVAL;
-    if (flags & MAP_HUGETLB)
-        return -ENOMEM; /* no huge pages are set aside */
     if ((flags & MAP_ANONYMOUS) && (flags & MAP_SYNC))
         return -EINVAL;
-    if (flags & MAP_ANONYMOUS) {
-        long r = reserve_memory(c, type != MAP_PRIVATE);
+    if (!f) {
+        r = reserve_memory(c, type != MAP_PRIVATE);
         return r < 0 ? r : CALL_HOST;
     }
-    if (c->arg[1] == 0 || (c->arg[5] & (GUEST_PAGE_SIZE - 1)))
-        return -EINVAL;
     if (type == MAP_SHARED_VALIDATE && (flags & MAP_SYNC))
         return -EOPNOTSUPP;
-    return map_file(c, fd, protection, type);
+    return map_file(c, f, fd, protection, type);
 }
 
 /* What the filter did not let through. */

@@ -187,9 +187,14 @@ static long rename_at(struct call *c, int old_dirfd, struct gaddr old_address, i
     if ((flags & RENAME_NOREPLACE) && (flags & RENAME_EXCHANGE))
         return -EINVAL;
     int r = read_named(c, old_dirfd, old_address, &old);
-    if (r == 0)
-        r = read_named(c, new_dirfd, new_address, &new);
-    return r < 0 ? r : vfs_rename(&old.base, old.name, &new.base, new.name, flags);
+    if (r < 0)
+        return r;
+    r = read_named(c, new_dirfd, new_address, &new);
+    if (r < 0) {
+        int error = vfs_find_parent(&old.base, old.name);
+        return error < 0 ? error : r;
+    }
+    return vfs_rename(&old.base, old.name, &new.base, new.name, flags);
 }
 
 long sys_rename(struct call *c)

@@ -3,6 +3,7 @@
 #include "tests/harness/harness.h"
 
 #include <fcntl.h>
+#include <sys/eventfd.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
@@ -116,6 +117,18 @@ TEST(a_mode_of_a_pipe_can_be_changed)
 }
 
 /* ---- chown ---- */
+
+TEST(what_is_no_file_has_no_attributes_to_change)
+{
+    int fd = eventfd(0, 0), r = fchmod(fd, 0644);
+    const struct timespec times[2] = {{1, 0}, {1, 0}};
+    if (!harness_is_inside() && (r == 0 || errno == EPERM))
+        SKIP("Linux before 6.16 asks who owns it");
+    EXPECT_ERRNO(fchmod(fd, 0644), EOPNOTSUPP);
+    EXPECT_ERRNO(fchown(fd, 12345, 12345), EOPNOTSUPP);
+    EXPECT_ERRNO(fchown(fd, -1, -1), EOPNOTSUPP);
+    EXPECT_ERRNO(futimens(fd, times), EOPNOTSUPP);
+}
 
 TEST(chown_to_what_it_is_already)
 {

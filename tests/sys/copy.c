@@ -104,6 +104,11 @@ TEST(sendfile_errors)
     EXPECT_ERRNO(sendfile(append, in, NULL, 1), EINVAL);
     EXPECT_ERRNO(sendfile(out, p[0], NULL, 1), EINVAL);
     EXPECT_ERRNO(sendfile(out, p[0], &offset, 1), ESPIPE);
+    /* The source is looked at first. */
+    EXPECT_ERRNO(sendfile(-1, p[0], &offset, 1), ESPIPE);
+    offset = -1;
+    EXPECT_ERRNO(sendfile(-1, in, &offset, 1), EINVAL);
+    EXPECT_ERRNO(sendfile(-1, -1, &offset, 1), EBADF);
 }
 
 TEST(sendfile_to_a_pipe_and_a_socket)

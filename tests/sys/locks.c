@@ -432,6 +432,27 @@ TEST(open_file_locks_want_no_pid)
     EXPECT_ERRNO(fcntl(fd, F_OFD_GETLK, &l), EINVAL);
 }
 
+TEST(an_open_file_is_asked_for_its_own_locks)
+{
+    int fd = open_file(O_RDWR), other = open_file(O_RDWR);
+    struct flock l = {.l_type = F_UNLCK, .l_whence = SEEK_SET};
+    EXPECT_ERRNO(fcntl(fd, F_GETLK, &l), EINVAL);
+    if (fcntl(fd, F_OFD_GETLK, &l) < 0 && errno == EINVAL && !harness_is_inside())
+        SKIP("Linux before 6.6");
+    EXPECT_EQ(l.l_type, F_UNLCK);
+    ASSERT_EQ(set(fd, F_OFD_SETLK, F_RDLCK, 10, 5), 0);
+    ASSERT_EQ(set(other, F_OFD_SETLK, F_RDLCK, 0, 1), 0);
+    ASSERT_EQ(fcntl(fd, F_OFD_GETLK, &l), 0);
+    EXPECT_EQ(l.l_type, F_RDLCK);
+    EXPECT_EQ(l.l_start, 10);
+    EXPECT_EQ(l.l_len, 5);
+    EXPECT_EQ(l.l_pid, -1);
+    l = (struct flock){.l_type = F_UNLCK, .l_whence = SEEK_SET, .l_start = 15};
+    ASSERT_EQ(fcntl(fd, F_OFD_GETLK, &l), 0);
+    EXPECT_EQ(l.l_type, F_UNLCK);
+    EXPECT_EQ(l.l_start, 15);
+}
+
 static volatile pid_t taker;
 
 static void *take_both(void *arg)

@@ -164,6 +164,8 @@ TEST(seals_are_only_for_memory_files)
     ASSERT_EQ(pipe(p), 0);
     EXPECT_ERRNO(fcntl(p[1], F_GET_SEALS), EINVAL);
     EXPECT_ERRNO(fcntl(p[1], F_ADD_SEALS, F_SEAL_SEAL), EINVAL);
+    EXPECT_ERRNO(fcntl(p[0], F_ADD_SEALS, F_SEAL_SEAL), EPERM); /* it can't be written to */
+    EXPECT_ERRNO(fcntl(p[0], F_ADD_SEALS, 0x1000), EPERM);
     EXPECT_EQ(close(fd), 0);
     EXPECT_ERRNO(fcntl(fd, F_GET_SEALS), EBADF);
     EXPECT_ERRNO(fcntl(make(MFD_ALLOW_SEALING), F_ADD_SEALS, 0x1000), EINVAL);

@@ -43,6 +43,41 @@ TEST(what_a_file_cannot_be_mapped_for)
     EXPECT_TRUE(p != MAP_FAILED);
 }
 
+TEST(the_order_in_which_it_is_looked_at)
+{
+    int fd = open_big("file", 8192), writer = open("file", O_WRONLY), ends[2];
+    ASSERT_EQ(pipe(ends), 0);
+    const off_t far = INT64_MAX & ~4095LL;
+    EXPECT_MAP_ERRNO(4096, PROT_READ, MAP_PRIVATE, 1234, 1, EINVAL);
+    EXPECT_MAP_ERRNO(0, PROT_READ, MAP_PRIVATE, 1234, 0, EBADF);
+    EXPECT_MAP_ERRNO(4096, PROT_READ, 0, 1234, 0, EBADF);
+    EXPECT_MAP_ERRNO(4096, PROT_READ, MAP_PRIVATE | MAP_HUGETLB, 1234, 0, EBADF);
+    EXPECT_MAP_ERRNO(4096, PROT_READ, MAP_PRIVATE | MAP_HUGETLB, fd, 0, EINVAL);
+    EXPECT_MAP_ERRNO(SIZE_MAX, PROT_READ, MAP_PRIVATE, fd, 0, ENOMEM);
+    EXPECT_MAP_ERRNO(SIZE_MAX, PROT_READ, MAP_PRIVATE, writer, 0, ENOMEM);
+    EXPECT_MAP_ERRNO(SIZE_MAX, PROT_READ, MAP_PRIVATE, ends[0], 0, ENOMEM);
+    EXPECT_MAP_ERRNO(4096, PROT_READ, MAP_PRIVATE, writer, far, EOVERFLOW);
+    EXPECT_MAP_ERRNO(4096, PROT_READ, 0, writer, 0, EINVAL);
+    EXPECT_ERRNO((intptr_t)mmap((void *)1, 4096, PROT_READ, MAP_PRIVATE | MAP_FIXED, ends[0], 0),
+                 EINVAL);
+    EXPECT_ERRNO(
+        (intptr_t)mmap((void *)(1ULL << 62), 4096, PROT_READ, MAP_PRIVATE | MAP_FIXED, writer, 0),
+        ENOMEM);
+}
+
+TEST(what_is_no_file_has_no_programs)
+{
+    int ends[2], memory = memfd_create("m", 0);
+    ASSERT_EQ(pipe(ends), 0);
+    ASSERT_EQ(ftruncate(memory, 4096), 0);
+    const int program = PROT_READ | PROT_EXEC;
+    EXPECT_MAP_ERRNO(4096, program, MAP_PRIVATE, ends[1], 0, EACCES);
+    errno = 0;
+    EXPECT_TRUE(mmap(NULL, 4096, program, MAP_PRIVATE, ends[0], 0) == MAP_FAILED);
+    EXPECT_TRUE(errno == EPERM || (errno == ENODEV && !harness_is_inside())); /* older Linux */
+    EXPECT_TRUE(mmap(NULL, 4096, program, MAP_PRIVATE, memory, 0) != MAP_FAILED);
+}
+
 TEST(a_shared_mapping_and_the_file_are_one)
 {
     int fd = open_big("file", 8192);

@@ -216,6 +216,21 @@ TEST(rename_errors)
     EXPECT_ERRNO(renameat(9999, "f", AT_FDCWD, "g"), EBADF);
 }
 
+/* The directory that the old name is in is found before the new name is looked at; the old name
+ * itself is looked for after that. */
+TEST(rename_finds_the_old_directory_first)
+{
+    close(make_file("f", "x"));
+    EXPECT_ERRNO(rename("f/x", ""), ENOTDIR);
+    EXPECT_ERRNO(rename("f/x", (char *)8), ENOTDIR);
+    EXPECT_ERRNO(rename("f/x", long_name()), ENOTDIR);
+    EXPECT_ERRNO(renameat(AT_FDCWD, "f/x", 9999, "g"), ENOTDIR);
+    EXPECT_ERRNO(renameat(AT_FDCWD, "missing/x", 9999, "g"), ENOENT);
+    EXPECT_ERRNO(renameat(AT_FDCWD, "missing", 9999, "g"), EBADF);
+    EXPECT_ERRNO(rename("missing", (char *)8), EFAULT);
+    EXPECT_ERRNO(rename("", (char *)8), ENOENT);
+}
+
 TEST(rename_onto_another_name_of_the_same_file_does_nothing)
 {
     close(make_file("a", "x"));

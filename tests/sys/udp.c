@@ -97,6 +97,10 @@ TEST(sending_errors)
     a.sin_family = AF_INET;
     EXPECT_ERRNO(sendto(fd, "x", 1, MSG_OOB, (struct sockaddr *)&a, sizeof(a)), EOPNOTSUPP);
     EXPECT_ERRNO(sendto(fd, (void *)8, 1, 0, (struct sockaddr *)&a, sizeof(a)), EFAULT);
+    EXPECT_ERRNO(send(fd, big, 65536, 0), EMSGSIZE);
+    int fd6 = socket(AF_INET6, SOCK_DGRAM, 0);
+    if (fd6 >= 0)
+        EXPECT_ERRNO(send(fd6, big, 65536, 0), EDESTADDRREQ); /* is looked for first */
 }
 
 TEST(broadcasts_need_permission)
