@@ -10,6 +10,7 @@
 #include "kernel/sys/table.h"
 
 #include <signal.h>
+#include <sys/syscall.h>
 
 static bool stopping;
 
@@ -46,6 +47,12 @@ static void refuse_stranger(const struct seccomp_notif *n)
     host->answer(n->id, -ENOSYS);
 }
 
+/* On the way into a handler, or back: the call that was interrupted is still to be made again. */
+static bool is_between_calls(int nr)
+{
+    return nr == SYS_GLOVEBOX_SIGNAL || nr == SYS_GLOVEBOX_MOVED || nr == SYS_rt_sigreturn;
+}
+
 static void dispatch(const struct seccomp_notif *n)
 {
     struct thread *t = thread_for_notification((pid_t)n->pid);
@@ -69,7 +76,7 @@ static void dispatch(const struct seccomp_notif *n)
     c->id = n->id;
     c->thread = t;
     c->memory = (struct guest_memory){t->host_tid};
-    c->resume = &t->resume;
+    c->resume = is_between_calls(n->data.nr) ? NULL : &t->resume;
     c->handler = row->handler;
     c->nr = n->data.nr;
     c->ip = n->data.instruction_pointer;

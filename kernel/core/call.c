@@ -103,7 +103,7 @@ void call_set_deadline(struct call *c, int64_t when_ns)
     if (c->deadline_ns != CALL_NO_DEADLINE)
         return;
     c->deadline_ns = when_ns;
-    if (r && r->valid && r->nr == c->nr && r->ip == c->ip &&
+    if (r && r->valid && r->deadline_ns != CALL_NO_DEADLINE && r->nr == c->nr && r->ip == c->ip &&
         !memcmp(r->arg, c->arg, sizeof(r->arg)))
         c->deadline_ns = r->deadline_ns;
 }
@@ -242,7 +242,8 @@ bool call_interrupt(struct call *c, bool handler_runs, bool handler_restarts)
         return false;
     long result = interrupted_result(c, handler_runs, handler_restarts);
     if (c->resume) {
-        c->resume->valid = result == -ERESTARTSYS && c->deadline_ns != CALL_NO_DEADLINE;
+        c->resume->valid = result == -ERESTARTSYS;
+        c->resume->restart = c->restart;
         c->resume->nr = c->nr;
         c->resume->ip = c->ip;
         memcpy(c->resume->arg, c->arg, sizeof(c->arg));

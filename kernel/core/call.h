@@ -46,11 +46,13 @@ struct thread;
 enum call_restart { RESTART_SYS, RESTART_NOHAND, RESTART_NEVER, RESTART_NONE };
 
 /*
- * What a thread keeps of a call that a signal made it restart, so that the same call of the same
- * instruction goes on with its first deadline.
+ * What a thread keeps of a call that a signal made it restart, until its next call: the same call
+ * of the same instruction goes on with its first deadline; a handler that runs before that decides
+ * anew whether it is made again (kernel/proc/signal_deliver.c).
  */
 struct call_resume {
     bool valid;
+    enum call_restart restart;
     int nr;
     uint64_t ip, arg[6];
     int64_t deadline_ns;
@@ -68,7 +70,7 @@ struct call {
     uint64_t id; /* of the notification */
     struct thread *thread;
     struct guest_memory memory; /* of the task */
-    struct call_resume *resume; /* the thread's */
+    struct call_resume *resume; /* the thread's; NULL: it is not the program that calls */
     long (*handler)(struct call *c);
     int nr;
     uint64_t arg[6];

@@ -61,6 +61,32 @@ static long die(struct process *p, int sig)
     return CALL_DROP;
 }
 
+/*
+ * A call that was interrupted for a stop is made again by the host; so is one whose first handler
+ * was to be another. The handler that runs now decides: its frame goes back behind the call, with
+ * EINTR. 0 or -EFAULT.
+ */
+static int decide_restart(struct call *c, const struct signal_action *action)
+{
+    struct call_resume *r = &c->thread->resume;
+    struct gaddr frame = call_addr(c, 2);
+    struct gaddr at_ip = gaddr_plus(frame, FRAME_IP_OFFSET);
+    struct gaddr at_result = gaddr_plus(frame, FRAME_RESULT_OFFSET);
+    const int64_t interrupted = -EINTR;
+    uint64_t ip, nr;
+    if (!r->valid || (r->restart == RESTART_SYS && action->flags & SA_RESTART))
+        return 0;
+    if (call_read(c, &ip, at_ip, sizeof(ip)) < 0 || call_read(c, &nr, at_result, sizeof(nr)) < 0)
+        return -EFAULT;
+    /* Another handler's frame may lie over it. */
+    if (ip != r->ip - FRAME_CALL_BYTES || nr != (uint64_t)r->nr)
+        return 0;
+    r->valid = false;
+    if (call_write(c, at_ip, &r->ip, sizeof(r->ip)) < 0)
+        return -EFAULT;
+    return call_write(c, at_result, &interrupted, sizeof(interrupted));
+}
+
 /* The frame is the host's, at the addresses that the stub passed on. */
 static long enter_handler(struct call *c, const siginfo_t *info, const struct signal_action *action)
 {
@@ -73,7 +99,7 @@ static long enter_handler(struct call *c, const siginfo_t *info, const struct si
     /* Answers in that range would be errors or codes of the main loop. */
     if (action->handler >= ARCH_USER_END)
         return die(p, SIGSEGV);
-    if (call_write(c, call_addr(c, 1), info, sizeof(*info)) < 0 ||
+    if (decide_restart(c, action) < 0 || call_write(c, call_addr(c, 1), info, sizeof(*info)) < 0 ||
         call_write(c, gaddr_plus(call_addr(c, 2), FRAME_SIGMASK_OFFSET), &back, sizeof(back)) < 0)
         return die(p, SIGSEGV);
     if (action->flags & SA_RESETHAND)

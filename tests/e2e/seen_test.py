@@ -52,7 +52,9 @@ print(json.dumps({"cpus": cpus, "memory": memory, "tasks": tasks, "disk": v.f_bl
 
 ASK_NODE = """
 const os = require("os");
-console.log(JSON.stringify([os.cpus().length, os.totalmem(), process.constrainedMemory()]));
+const [major, minor] = process.versions.uv.split(".").map(Number);
+const reads_version_2 = major > 1 || minor >= 45;  // before, libuv knew groups of version 1 alone
+console.log(JSON.stringify([os.cpus().length, os.totalmem(), reads_version_2 ? process.constrainedMemory() : os.totalmem()]));
 """
 
 ASK_GO = 'package main\nimport "runtime"\nfunc main() { println(runtime.NumCPU()) }\n'

@@ -330,6 +330,123 @@ TEST(timeout_of_poll_is_kept_when_it_is_restarted_after_a_stop)
     EXPECT_LT(now_ms() - start, 30000);
 }
 
+/* A call that waits, and what it answers when it was stopped and a handler runs as it goes on. */
+struct stopped_call {
+    const char *name;
+    long (*call)(void);
+    int flags, error; /* error 0: it is made again, and finds what was written */
+};
+
+static long call_pause(void)
+{
+    return pause();
+}
+
+static long call_sigsuspend(void)
+{
+    sigset_t none;
+    sigemptyset(&none);
+    return sigsuspend(&none);
+}
+
+static long call_poll(void)
+{
+    struct pollfd p = {.fd = ends[0], .events = POLLIN};
+    return poll(&p, 1, -1);
+}
+
+static long call_poll_for_a_while(void)
+{
+    struct pollfd p = {.fd = ends[0], .events = POLLIN};
+    return poll(&p, 1, 100000);
+}
+
+static long call_select(void)
+{
+    fd_set set;
+    FD_ZERO(&set);
+    FD_SET(ends[0], &set);
+    return select(ends[0] + 1, &set, NULL, NULL, NULL);
+}
+
+static long call_epoll(void)
+{
+    struct epoll_event e = {.events = EPOLLIN};
+    int fd = epoll_create1(0);
+    epoll_ctl(fd, EPOLL_CTL_ADD, ends[0], &e);
+    return epoll_wait(fd, &e, 1, -1);
+}
+
+static long call_read(void)
+{
+    char c;
+    return read(ends[0], &c, 1);
+}
+
+static long call_sleep(void)
+{
+    return nanosleep(&(struct timespec){100, 0}, NULL);
+}
+
+static const struct stopped_call stopped_calls[] = {
+    {"pause", call_pause, SA_RESTART, EINTR},
+    {"sigsuspend", call_sigsuspend, SA_RESTART, EINTR},
+    {"poll", call_poll, SA_RESTART, EINTR},
+    {"poll for a while", call_poll_for_a_while, SA_RESTART, EINTR},
+    {"select", call_select, SA_RESTART, EINTR},
+    {"epoll_wait", call_epoll, SA_RESTART, EINTR},
+    {"read", call_read, 0, EINTR},
+    {"read with SA_RESTART", call_read, SA_RESTART, 0},
+    {"nanosleep", call_sleep, SA_RESTART, EINTR},
+};
+
+/* What a shell or an editor waits in while it is stopped: it is to see that it goes on. */
+TEST(a_handler_that_runs_as_a_stopped_call_goes_on_ends_it)
+{
+    for (size_t i = 0; i < sizeof(stopped_calls) / sizeof(stopped_calls[0]); i++) {
+        const struct stopped_call *s = &stopped_calls[i];
+        ASSERT_EQ(pipe(ends), 0);
+        pid_t pid = fork();
+        if (pid == 0) {
+            alarm(100);
+            handle(SIGCONT, s->flags);
+            long r = s->call();
+            int error = r < 0 ? errno : 0;
+            _exit(error == s->error && ran == 1 ? 0 : 1);
+        }
+        int status;
+        harness_wait_until_sleeps(pid);
+        kill(pid, SIGSTOP);
+        ASSERT_EQ(waitpid(pid, &status, WUNTRACED), pid);
+        kill(pid, SIGCONT);
+        if (s->error == 0)
+            ASSERT_EQ(write(ends[1], "x", 1), 1);
+        ASSERT_EQ(waitpid(pid, &status, 0), pid);
+        if (status != 0)
+            harness_fail(__FILE__, __LINE__, "%s: status %#x", s->name, (unsigned)status);
+        close(ends[0]);
+        close(ends[1]);
+    }
+}
+
+TEST(a_stop_takes_none_of_the_time_of_poll)
+{
+    int64_t start = now_ms();
+    pid_t pid = fork();
+    if (pid == 0)
+        _exit(poll(NULL, 0, 3000) == 0 ? 0 : 1);
+    int status;
+    harness_wait_until_sleeps(pid);
+    kill(pid, SIGSTOP);
+    ASSERT_EQ(waitpid(pid, &status, WUNTRACED), pid);
+    while (now_ms() - start < 3000)
+        usleep(10000);
+    kill(pid, SIGCONT);
+    EXPECT_EQ(waitpid(pid, &status, 0), pid);
+    EXPECT_EQ(status, 0);
+    EXPECT_LT(now_ms() - start, 6000); /* it is not begun anew */
+}
+
 /* ---- temporary masks ---- */
 
 static bool is_blocked(int sig)

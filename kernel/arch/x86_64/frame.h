@@ -15,6 +15,11 @@
 /* Where uc_sigmask lies from the start of the ucontext; the host's mask has 8 bytes there. */
 #define FRAME_SIGMASK_OFFSET 296
 
+/* Where the instruction pointer and the result of a call are in it. */
+#define FRAME_IP_OFFSET     offsetof(ucontext_t, uc_mcontext.gregs[REG_RIP])
+#define FRAME_RESULT_OFFSET offsetof(ucontext_t, uc_mcontext.gregs[REG_RAX])
+#define FRAME_CALL_BYTES    2 /* of the instruction that calls */
+
 _Static_assert(FRAME_SIGMASK_OFFSET == offsetof(ucontext_t, uc_sigmask), "ucontext of x86-64");
 _Static_assert(FRAME_SIGINFO_BYTES == sizeof(siginfo_t), "siginfo of Linux");
 
