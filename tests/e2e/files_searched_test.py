@@ -172,9 +172,11 @@ os.setxattr(name, 'user.e2b.word', {VALUE.encode()!r})
         self.addCleanup(os.close, appended)
         os.ftruncate(appended, 1 << 20)
         fcntl.fcntl(appended, fcntl.F_SETFL, os.O_APPEND)
-        with open(self.path("file"), "w+b") as f:
+        with open(self.path("file"), "w+b") as f, open("/dev/zero", "r+b", buffering=0) as zero:
             f.truncate(1 << 20)
-            for memory in (f.fileno(), appended):
+            # A file of a tmpfs is as good as one of memfd_create(2).
+            in_memory = subprocess.run(["stat", "-f", "-c", "%T", f.name], capture_output=True, check=True).stdout == b"tmpfs\n"
+            for memory in (zero.fileno(), appended) + (() if in_memory else (f.fileno(),)):
                 with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as s:
                     s.connect(files.socket_path(self.name, "+files"))
                     s.settimeout(LIMIT)
