@@ -30,8 +30,10 @@
 #include "kernel/host/host.h"
 #include "kernel/proc/process.h"
 
+#include <linux/futex.h>
 #include <stdio.h>
 #include <sys/statfs.h>
+#include <sys/syscall.h>
 
 #define FULL_BYTES (64 * 1024)
 
@@ -61,30 +63,49 @@ static long die(struct process *p, int sig)
     return CALL_DROP;
 }
 
+/* Whether the frame goes back to a call of ours that was answered so as to be made again. */
+static bool is_at_restarted(const struct call_resume *r, const struct frame_registers *f)
+{
+    return r->valid && f->ip == r->ip - FRAME_CALL_BYTES && f->result == (uint64_t)r->nr;
+}
+
+/*
+ * ... or to a wait for a futex. The host has made it go on, since the stub's handler has
+ * SA_RESTART; or it is about to begin, and could be interrupted right then as well. With a time-out
+ * it has ended.
+ */
+static bool is_at_futex_wait(const struct call *c, const struct frame_registers *f)
+{
+    unsigned operation = (unsigned)f->arg2 & (unsigned)FUTEX_CMD_MASK;
+    uint16_t instruction;
+    return f->result == SYS_futex && !f->arg4 &&
+           (operation == FUTEX_WAIT || operation == FUTEX_WAIT_BITSET) &&
+           call_read(c, &instruction, gaddr_at(f->ip), sizeof(instruction)) == 0 &&
+           instruction == FRAME_CALL;
+}
+
 /*
  * A call that was interrupted for a stop is made again by the host; so is one whose first handler
- * was to be another. The handler that runs now decides: its frame goes back behind the call, with
- * EINTR. 0 or -EFAULT.
+ * was to be another, and a wait for a futex. The handler that runs now decides: its frame goes back
+ * behind the call, with EINTR. 0 or -EFAULT.
  */
 static int decide_restart(struct call *c, const struct signal_action *action)
 {
     struct call_resume *r = &c->thread->resume;
-    struct gaddr frame = call_addr(c, 2);
-    struct gaddr at_ip = gaddr_plus(frame, FRAME_IP_OFFSET);
-    struct gaddr at_result = gaddr_plus(frame, FRAME_RESULT_OFFSET);
-    const int64_t interrupted = -EINTR;
-    uint64_t ip, nr;
-    if (!r->valid || (r->restart == RESTART_SYS && action->flags & SA_RESTART))
+    bool restarts = action->flags & SA_RESTART;
+    struct frame_registers f;
+    if (restarts && (!r->valid || r->restart == RESTART_SYS))
         return 0;
-    if (call_read(c, &ip, at_ip, sizeof(ip)) < 0 || call_read(c, &nr, at_result, sizeof(nr)) < 0)
+    struct gaddr at = gaddr_plus(call_addr(c, 2), FRAME_REGISTERS_OFFSET);
+    if (call_read(c, &f, at, sizeof(f)) < 0)
         return -EFAULT;
     /* Another handler's frame may lie over it. */
-    if (ip != r->ip - FRAME_CALL_BYTES || nr != (uint64_t)r->nr)
+    if (!is_at_restarted(r, &f) && (restarts || !is_at_futex_wait(c, &f)))
         return 0;
     r->valid = false;
-    if (call_write(c, at_ip, &r->ip, sizeof(r->ip)) < 0)
-        return -EFAULT;
-    return call_write(c, at_result, &interrupted, sizeof(interrupted));
+    f.ip += FRAME_CALL_BYTES;
+    f.result = (uint64_t)-EINTR;
+    return call_write(c, at, &f, sizeof(f));
 }
 
 /* The frame is the host's, at the addresses that the stub passed on. */

@@ -3,11 +3,14 @@
 #include "tests/harness/harness.h"
 
 #include <fcntl.h>
+#include <linux/futex.h>
 #include <poll.h>
 #include <pthread.h>
+#include <semaphore.h>
 #include <signal.h>
 #include <sys/epoll.h>
 #include <sys/file.h>
+#include <sys/mman.h>
 #include <sys/select.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -228,6 +231,61 @@ TEST(waitpid_is_interrupted_and_restarted)
     EXPECT_EQ(status, 0);
 }
 
+static uint32_t *word; /* shared */
+
+static long wait_for_word(int operation)
+{
+    return syscall(SYS_futex, word, operation, 0, NULL, NULL, FUTEX_BITSET_MATCH_ANY);
+}
+
+static void send_then_wake(int sig)
+{
+    pid_t parent = getpid();
+    helper = fork();
+    if (helper == 0) {
+        harness_wait_until_sleeps(parent);
+        kill(parent, sig);
+        usleep(50000);
+        *word = 1;
+        syscall(SYS_futex, word, FUTEX_WAKE, 1, NULL, NULL, 0);
+        _exit(0);
+    }
+}
+
+TEST(a_wait_for_a_futex_is_interrupted_and_restarted)
+{
+    static const int operations[] = {FUTEX_WAIT, FUTEX_WAIT_BITSET,
+                                     FUTEX_WAIT_BITSET | FUTEX_CLOCK_REALTIME};
+    word = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    ASSERT_TRUE(word != MAP_FAILED);
+    for (size_t i = 0; i < sizeof(operations) / sizeof(operations[0]); i++) {
+        *word = 0;
+        handle(SIGUSR1, 0);
+        send_later(SIGUSR1);
+        EXPECT_ERRNO(wait_for_word(operations[i]), EINTR);
+        end_helper();
+        handle(SIGUSR1, SA_RESTART);
+        ran = 0;
+        send_then_wake(SIGUSR1);
+        /* The word may have changed before it waits again. */
+        EXPECT_TRUE(wait_for_word(operations[i]) == 0 || errno == EAGAIN);
+        EXPECT_EQ(ran, 1);
+        end_helper();
+    }
+}
+
+/* What a locked mutex and sem_wait(3) are: a program that waits there is to hear of Ctrl-C. */
+TEST(a_semaphore_is_interrupted_by_each_handler)
+{
+    sem_t s;
+    ASSERT_EQ(sem_init(&s, 0, 0), 0);
+    handle(SIGUSR1, 0);
+    send_later(SIGUSR1);
+    for (int i = 0; i < 5; i++)
+        EXPECT_ERRNO(sem_wait(&s), EINTR);
+    end_helper();
+}
+
 /* ---- calls that are never restarted ---- */
 
 TEST(pause_ends_with_a_handler)
@@ -388,6 +446,12 @@ static long call_sleep(void)
     return nanosleep(&(struct timespec){100, 0}, NULL);
 }
 
+static long call_futex(void)
+{
+    uint32_t zero = 0;
+    return syscall(SYS_futex, &zero, FUTEX_WAIT_PRIVATE, 0, NULL, NULL, 0);
+}
+
 static const struct stopped_call stopped_calls[] = {
     {"pause", call_pause, SA_RESTART, EINTR},
     {"sigsuspend", call_sigsuspend, SA_RESTART, EINTR},
@@ -398,6 +462,7 @@ static const struct stopped_call stopped_calls[] = {
     {"read", call_read, 0, EINTR},
     {"read with SA_RESTART", call_read, SA_RESTART, 0},
     {"nanosleep", call_sleep, SA_RESTART, EINTR},
+    {"futex", call_futex, 0, EINTR},
 };
 
 /* What a shell or an editor waits in while it is stopped: it is to see that it goes on. */

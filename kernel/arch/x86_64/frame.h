@@ -15,11 +15,28 @@
 /* Where uc_sigmask lies from the start of the ucontext; the host's mask has 8 bytes there. */
 #define FRAME_SIGMASK_OFFSET 296
 
-/* Where the instruction pointer and the result of a call are in it. */
-#define FRAME_IP_OFFSET     offsetof(ucontext_t, uc_mcontext.gregs[REG_RIP])
-#define FRAME_RESULT_OFFSET offsetof(ucontext_t, uc_mcontext.gregs[REG_RAX])
-#define FRAME_CALL_BYTES    2 /* of the instruction that calls */
+/* Its registers, from the first to the last that is of interest, in the order of the host. */
+struct frame_registers {
+    uint64_t arg4; /* of a call */
+    uint64_t others1[5], arg1, arg2, others2[3];
+    uint64_t result; /* of a call; before it its number */
+    uint64_t others3[2], ip;
+};
 
+#define FRAME_REGISTERS_OFFSET offsetof(ucontext_t, uc_mcontext.gregs[REG_R10])
+
+#define FRAME_CALL       0x050f /* the instruction that calls, as it lies in memory */
+#define FRAME_CALL_BYTES 2
+
+_Static_assert(FRAME_REGISTERS_OFFSET + sizeof(struct frame_registers) ==
+                   offsetof(ucontext_t, uc_mcontext.gregs[REG_RIP + 1]),
+               "registers of x86-64");
+_Static_assert(FRAME_REGISTERS_OFFSET + offsetof(struct frame_registers, arg2) ==
+                   offsetof(ucontext_t, uc_mcontext.gregs[REG_RSI]),
+               "registers of x86-64");
+_Static_assert(FRAME_REGISTERS_OFFSET + offsetof(struct frame_registers, result) ==
+                   offsetof(ucontext_t, uc_mcontext.gregs[REG_RAX]),
+               "registers of x86-64");
 _Static_assert(FRAME_SIGMASK_OFFSET == offsetof(ucontext_t, uc_sigmask), "ucontext of x86-64");
 _Static_assert(FRAME_SIGINFO_BYTES == sizeof(siginfo_t), "siginfo of Linux");
 
