@@ -379,6 +379,7 @@ static int tcp_shutdown(struct socket *s, unsigned how)
     case SOCKET_CONNECTED:
         break;
     }
+    t->connect_open = false; /* connect(2) has nothing more to tell */
     if (tcp_is_closed(t))
         return -ENOTCONN;
     s->shutdown |= how;
@@ -443,6 +444,7 @@ static long tcp_ioctl(struct socket *s, struct call *c, unsigned request, struct
         value = (int)s->receive.bytes;
         break;
     case SIOCOUTQ:
+    case SIOCOUTQNSD:
         if (s->state == SOCKET_LISTENING)
             return -EINVAL;
         value = 0; /* all that was sent has arrived */

@@ -4,15 +4,30 @@
 /* ---- sending ---- */
 
 /*
- * Nobody is there any more. What was sent, at most a buffer full, reached a closed socket, which
- * answers with a reset: the sender learns of it with its next call, as over a real loopback
- * interface.
+ * Nobody is there any more, or nobody who would read. What was sent, at most a buffer full, reached
+ * a closed socket, which answers with a reset: the sender learns of it with its next call, as over
+ * a real loopback interface.
  */
 static ssize_t send_to_nobody(struct tcp_socket *t, struct uio *u)
 {
-    size_t size = MIN(u->left, tcp_room(t));
+    char piece[4096];
+    size_t size = MIN(u->left, tcp_room(t)), done = 0;
+    while (done < size) {
+        ssize_t n = uio_copy_in(u, piece, MIN(sizeof(piece), size - done));
+        if (n <= 0 && done == 0)
+            return n;
+        if (n <= 0)
+            break;
+        done += (size_t)n;
+    }
     tcp_receive_reset(t);
-    return (ssize_t)size;
+    return (ssize_t)done;
+}
+
+/* It has ended its side and reads no more: RFC 1122, 4.2.2.13. */
+static bool is_half_closed_for_good(struct tcp_socket *t)
+{
+    return t->fin_sent && tcp_socket(t)->shutdown & SHUTDOWN_RECEIVE;
 }
 
 /* The last byte of what is sent with MSG_OOB. */
@@ -63,6 +78,12 @@ static ssize_t send_some(struct tcp_socket *t, struct uio *u, int flags, struct 
         return tcp_service_take(t, u);
     if (!t->peer || tcp_socket(t->peer)->dead)
         return send_to_nobody(t, u);
+    if (is_half_closed_for_good(t->peer)) {
+        ssize_t n = send_to_nobody(t, u);
+        if (n > 0)
+            tcp_receive_reset(t->peer);
+        return n;
+    }
     bool urgent = flags & MSG_OOB;
     size_t room = tcp_room(t);
     if (room == 0) {

@@ -198,7 +198,7 @@ static void deliver(struct inet_socket *i, struct message *m)
 static int check_sending(struct inet_socket *i, const struct uio *u, int flags)
 {
     size_t most = i->socket.family == AF_INET ? DATAGRAM_MAX4 : DATAGRAM_MAX6;
-    if (flags & MSG_OOB)
+    if (flags & MSG_OOB && i->socket.family == AF_INET)
         return -EOPNOTSUPP;
     if (u->left > most)
         return -EMSGSIZE;

@@ -306,6 +306,11 @@ static long unix_ioctl(struct socket *s, struct call *c, unsigned request, struc
             return -EINVAL;
         value = s->type != SOCK_DGRAM ? s->receive.bytes : first ? message_size(first) : 0;
         break;
+    case SIOCATMARK:
+        if (s->type != SOCK_STREAM)
+            return -EOPNOTSUPP;
+        value = 0; /* there are no urgent bytes here */
+        break;
     default:
         return -ENOTTY;
     }

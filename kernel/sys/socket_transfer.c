@@ -74,7 +74,8 @@ static long transmit(struct call *c, struct socket_call *sc, struct uio *u, int 
         ssize_t n = budget_note_written(NULL, s->ops->send(s, u, flags, m));
         if (n >= 0) {
             sc->done += (uint64_t)n;
-            if (s->type != SOCK_STREAM || u->left == 0 || n == 0)
+            /* What went wrong after these bytes is for the next call to tell. */
+            if (s->type != SOCK_STREAM || u->left == 0 || n == 0 || s->error)
                 return (long)sc->done;
             continue;
         }

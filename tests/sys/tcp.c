@@ -444,6 +444,42 @@ TEST(writing_to_a_closed_peer_fails_the_second_time)
     EXPECT_EQ(read(ends[1], &c, 1), 0);
 }
 
+/* An error is there to be polled for and asked for, until somebody is told. */
+TEST(writing_to_a_closed_peer_leaves_an_error)
+{
+    tcp_pair(ends);
+    close(ends[0]);
+    EXPECT_ERRNO(send(ends[1], (void *)8, 1, MSG_NOSIGNAL), EFAULT);
+    EXPECT_EQ(send(ends[1], "x", 1, MSG_NOSIGNAL), 1);
+    await(ends[1], 0);
+    EXPECT_EQ(all_events_of(ends[1]) & (POLLERR | POLLHUP), POLLERR | POLLHUP);
+    EXPECT_EQ(get_int(ends[1], SOL_SOCKET, SO_ERROR), EPIPE);
+    EXPECT_EQ(get_int(ends[1], SOL_SOCKET, SO_ERROR), 0);
+    EXPECT_ERRNO(send(ends[1], "x", 1, MSG_NOSIGNAL), EPIPE);
+}
+
+TEST(a_peer_that_has_shut_both_ways_is_like_a_closed_one)
+{
+    tcp_pair(ends);
+    EXPECT_EQ(shutdown(ends[0], SHUT_RDWR), 0);
+    await(ends[1], POLLRDHUP);
+    EXPECT_EQ(send(ends[1], "x", 1, MSG_NOSIGNAL), 1);
+    await(ends[1], 0);
+    EXPECT_ERRNO(send(ends[1], "x", 1, MSG_NOSIGNAL), EPIPE);
+    EXPECT_EQ(get_int(ends[0], SOL_SOCKET, SO_ERROR), ECONNRESET);
+}
+
+TEST(a_connection_that_was_shut_is_connected)
+{
+    struct sockaddr_in a;
+    int listener = listen_at_free_port(1), fd = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0);
+    a = loopback(port_of(listener));
+    EXPECT_ERRNO(connect(fd, (struct sockaddr *)&a, sizeof(a)), EINPROGRESS);
+    await(fd, POLLOUT);
+    EXPECT_EQ(shutdown(fd, SHUT_WR), 0);
+    EXPECT_ERRNO(connect(fd, (struct sockaddr *)&a, sizeof(a)), EISCONN);
+}
+
 TEST(not_everything_fits_into_a_connection_that_is_closed)
 {
     static char data[1 << 20];
@@ -642,6 +678,7 @@ TEST(unread_bytes_are_counted)
     EXPECT_EQ(ioctl(ends[1], FIONREAD, &n), 0);
     EXPECT_EQ(n, 3);
     EXPECT_EQ(ioctl(ends[0], SIOCOUTQ, &n), 0);
+    EXPECT_EQ(ioctl(ends[0], SIOCOUTQNSD, &n), 0);
     EXPECT_EQ(n, 0);
     EXPECT_ERRNO(ioctl(listen_at_free_port(1), FIONREAD, &n), EINVAL);
     EXPECT_ERRNO(ioctl(ends[0], 0x5499, &n), ENOTTY);

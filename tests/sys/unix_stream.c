@@ -608,9 +608,13 @@ TEST(a_read_that_does_not_wait_takes_what_there_is)
 TEST(urgent_data_is_not_to_be_had)
 {
     char c;
-    int fd = socket(AF_UNIX, SOCK_DGRAM, 0);
+    int fd = socket(AF_UNIX, SOCK_DGRAM, 0), at = -1;
     EXPECT_ERRNO(send(fd, "x", 1, MSG_OOB), EOPNOTSUPP);
     EXPECT_ERRNO(recv(fd, &c, 1, MSG_OOB), EOPNOTSUPP);
+    EXPECT_ERRNO(ioctl(fd, SIOCATMARK, &at), EOPNOTSUPP);
+    open_pair(SOCK_STREAM);
+    EXPECT_EQ(ioctl(pair[0], SIOCATMARK, &at), 0);
+    EXPECT_EQ(at, 0);
 }
 
 TEST(bad_buffers_are_efault)
