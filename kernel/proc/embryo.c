@@ -201,6 +201,7 @@ static struct thread *born_process(struct process *creator, const struct task_id
     p->exit_signal = parent == creator ? (int)(e->flags & 0xff) : SIGCHLD;
     p->nice = creator->nice;
     p->oom_score_adj = creator->oom_score_adj;
+    p->thp_disabled = creator->thp_disabled;
     p->ioprio = creator->ioprio;
     p->coredump_filter = creator->coredump_filter;
     p->tty_dropped = creator->tty_dropped;

@@ -161,7 +161,7 @@ struct process {
     struct cred *last_cred;  /* of its main thread, once the threads are gone; see process_cred() */
     char last_name[16];      /* and its comm */
     int exec_error;          /* why its first execve failed: for whoever spawned it */
-    bool thp_disabled;       /* prctl(2) */
+    bool thp_disabled;       /* prctl(2); kept by fork and exec */
     struct host_alarm alarm; /* proc/meter.c */
     int64_t seen_cpu_ns, seen_ns;  /* processor time, and when it was that: proc/account.c */
     bool throttled;                /* stopped on the host for its share of time: proc/throttle.c */

@@ -218,6 +218,12 @@ TEST(thp_can_be_disabled)
     EXPECT_ERRNO(prctl(PR_GET_THP_DISABLE, 1, 0, 0, 0), EINVAL);
     EXPECT_EQ(prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0), 0);
     EXPECT_EQ(prctl(PR_GET_THP_DISABLE, 0, 0, 0, 0), 1);
+    int status = -1;
+    pid_t pid = fork();
+    if (pid == 0)
+        _exit(prctl(PR_GET_THP_DISABLE, 0, 0, 0, 0));
+    EXPECT_EQ(waitpid(pid, &status, 0), pid);
+    EXPECT_EQ(WEXITSTATUS(status), 1);
     EXPECT_EQ(prctl(PR_SET_THP_DISABLE, 0, 0, 0, 0), 0);
     EXPECT_EQ(prctl(PR_GET_THP_DISABLE, 0, 0, 0, 0), 0);
 }
