@@ -259,7 +259,6 @@ static void complete(struct process *p, struct thread *t, struct thread *near, i
         process_kill(p, sig);
         return;
     }
-    wake_waiters(p, t);
     if (target)
         signal_kick(target);
 }
@@ -292,9 +291,14 @@ static int send(struct process *p, struct thread *t, struct thread *near, int si
     bool must_queue =
         sig >= SIGNAL_REALTIME_MIN && info->si_code != SI_USER && info->si_code != SI_KERNEL;
     size_t limit = MIN((size_t)LIMIT_SIGNALS_OF_PROCESS, process_limit(p, RLIMIT_SIGPENDING));
-    int r = signal_queue_add(t ? &t->signals.pending : &p->pending, sig, info, limit, must_queue);
+    struct signal_queue *q = t ? &t->signals.pending : &p->pending;
+    /* A standard signal is there once: who waits for it has been told. */
+    bool is_there = sig < SIGNAL_REALTIME_MIN && signal_in(q->set, sig);
+    int r = is_there ? 0 : signal_queue_add(q, sig, info, limit, must_queue);
     if (r < 0)
         return r;
+    if (!is_there)
+        wake_waiters(p, t);
     complete(p, t, near, sig);
     return 0;
 }
@@ -341,6 +345,7 @@ bool signal_send_timer(struct process *p, struct thread *t, struct signal_queued
     if (!prepare(p, t, sig))
         return false;
     signal_queue_add_timer(t ? &t->signals.pending : &p->pending, entry);
+    wake_waiters(p, t);
     complete(p, t, NULL, sig);
     return true;
 }

@@ -247,6 +247,22 @@ static void *add_and_leave(void *arguments)
     return (void *)(long)epoll_ctl(fds[0], EPOLL_CTL_ADD, fds[1], &event);
 }
 
+TEST(a_signal_that_is_there_already_is_no_news)
+{
+    struct epoll_event e = {.events = EPOLLIN | EPOLLET};
+    block(SIGUSR1, SIGRTMIN);
+    int set = epoll_create1(0), fd = make(SIGUSR1, SIGRTMIN, SFD_NONBLOCK);
+    ASSERT_EQ(epoll_ctl(set, EPOLL_CTL_ADD, fd, &e), 0);
+    kill(getpid(), SIGUSR1);
+    EXPECT_EQ(epoll_wait(set, &e, 1, 0), 1);
+    kill(getpid(), SIGUSR1);
+    EXPECT_EQ(epoll_wait(set, &e, 1, 0), 0);
+    kill(getpid(), SIGRTMIN);
+    EXPECT_EQ(epoll_wait(set, &e, 1, 0), 1);
+    kill(getpid(), SIGRTMIN);
+    EXPECT_EQ(epoll_wait(set, &e, 1, 0), 1);
+}
+
 TEST(thread_that_added_it_may_end)
 {
     pthread_t thread;
