@@ -128,6 +128,23 @@ TEST(zombie_is_shown)
     waitpid(pid, NULL, 0);
 }
 
+/* While it ends, too; and a zombie is one that can be waited for. */
+TEST(process_is_there_until_it_was_waited_for)
+{
+    static const char *const files[] = {"stat", "status", "statm", "cmdline"};
+    for (int i = 0; i < 3000; i++) {
+        pid_t pid = fork();
+        if (pid == 0)
+            _exit(0);
+        do {
+            for (size_t k = 1; k < sizeof(files) / sizeof(files[0]); k++)
+                ASSERT_GE(slurp_of(pid, files[k]), 0);
+            ASSERT_GT(slurp_of(pid, "stat"), 0);
+        } while (stat_field(3) != 'Z');
+        ASSERT_EQ(waitpid(pid, NULL, WNOHANG), pid);
+    }
+}
+
 TEST(zombie_has_no_memory_and_no_files)
 {
     char path[64], link[64];

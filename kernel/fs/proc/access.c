@@ -151,14 +151,22 @@ ssize_t proc_read_host(const struct pseudo_node *n, const char *file, size_t max
     }
 }
 
+/*
+ * The host is done with it, and we have still to hear, or have heard: there is nothing more to be
+ * read of it, and whoever has opened its files is not to find that nobody was there.
+ */
+static bool is_done_on_host(const struct pseudo_node *n, ssize_t error)
+{
+    return error == -ESRCH && proc_node_is_alive(n);
+}
+
 int proc_host_stat(const struct pseudo_node *n, struct host_stat *ret)
 {
-    struct process *p = proc_process(n);
-    if (!p)
+    if (!proc_process(n))
         return -ESRCH;
     _cleanup_free_ char *text = NULL;
     ssize_t size = proc_read_host(n, "stat", 8192, &text);
-    if (size == -ESRCH && p->state == PROCESS_ZOMBIE) {
+    if (is_done_on_host(n, size)) {
         *ret = (struct host_stat){.name = "", .state = 'Z'};
         return 0;
     }
@@ -176,6 +184,10 @@ int proc_host_statm(const struct pseudo_node *n, uint64_t ret[HOST_STATM_FIELDS]
     }
     _cleanup_free_ char *text = NULL;
     ssize_t size = proc_read_host(n, "statm", 4096, &text);
+    if (is_done_on_host(n, size)) {
+        memset(ret, 0, HOST_STATM_FIELDS * sizeof(*ret));
+        return 0;
+    }
     return size < 0 ? (int)size : host_statm_parse(text, (size_t)size, ret);
 }
 
@@ -196,10 +208,9 @@ char proc_state(const struct pseudo_node *n, char host_state)
     switch (host_state) {
     case 'R':
     case 'D':
-        return 'R';
-    case 'Z':
+    case 'Z': /* a zombie is one that can be waited for: this one is about to be */
     case 'X':
-        return 'Z';
+        return 'R';
     default:
         return 'S';
     }

@@ -43,7 +43,7 @@ static int append_part(const struct pseudo_node *n, const char *file, struct arg
             return -ENOMEM;
         ssize_t size = host->read_proc_part(name, s->offset, at, room);
         if (size < 0)
-            return size == -ENOENT ? -ESRCH : (int)size;
+            return size == -ENOENT || size == -ESRCH ? 0 : (int)size; /* it has no memory */
         buf_extend(b, (size_t)size);
         s->offset += (uint64_t)size;
         if ((size_t)size < room)

@@ -242,12 +242,12 @@ int proc_show_status(const struct pseudo_node *n, struct buf *b)
         return -ESRCH;
     process_settle_embryo(p); /* a thread that has not shown up yet counts */
     ssize_t size = proc_read_host(n, "status", USAGE_STATUS_MAX_BYTES, &text);
-    if (size < 0 && p->state != PROCESS_ZOMBIE)
+    if (size < 0 && !(size == -ESRCH && proc_node_is_alive(n)))
         return (int)size;
     struct host_status h = {size < 0 ? "" : text, size < 0 ? 0 : (size_t)size};
     show_identity(p, n, &h, b);
     show_credentials(p, n, b);
-    if (p->state == PROCESS_ALIVE)
+    if (p->state == PROCESS_ALIVE && size >= 0)
         show_memory(p, &h, b);
     show_signals(p, n, b);
     show_placement(n, &h, b);
