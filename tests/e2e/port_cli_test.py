@@ -67,6 +67,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
 class Server(http.server.ThreadingHTTPServer):
     request_queue_size = 512
     daemon_threads = True
+    # Of connections that are reset. A thread that waits for somebody to read its words keeps its connection.
+    def handle_error(self, *words): pass
 """
 
 
